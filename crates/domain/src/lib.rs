@@ -1,1 +1,21 @@
-//! Placeholder.
+//! Artel's nouns and their laws.
+//!
+//! Everything else is built on these types: ids, time, users, projects, agents, plans, approvals and the events
+//! that tell of them. Nothing here waits, opens a file or talks to anyone; the one effect is the system clock.
+
+pub mod agent;
+pub mod approval;
+pub mod clock;
+pub mod event;
+pub mod id;
+pub mod packs;
+pub mod plan;
+pub mod project;
+pub mod user;
+
+pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};
+pub use clock::{Clock, SystemClock, Timestamp};
+pub use event::{Envelope, Event};
+pub use id::{AgentId, ApprovalId, MessageId, PlanId, ProjectId, SessionId, TaskId, UserId};
+pub use project::Project;
+pub use user::{Role, User};

@@ -1,1 +1,141 @@
-//! Placeholder.
+//! [`App`], the one door to everything Artel does.
+//!
+//! Whoever comes, over HTTP, from the terminal or from a chat, comes as a [`Caller`] and asks for a verb; who may
+//! do what, what is written, and which events tell of it is decided here and nowhere else. No HTTP, no SQL.
+
+pub mod access;
+mod agents;
+mod error;
+pub mod feeds;
+mod idempotent;
+pub mod input;
+pub mod limits;
+mod packs;
+mod projects;
+mod reconciler;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use artel_domain::{Clock, Role, UserId};
+use artel_storage::Storage;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use artel_storage::{Listed, Page};
+
+pub use crate::agents::{CreateAgent, PatchAgent};
+pub use crate::error::{Error, Field, Kind, Result};
+pub use crate::idempotent::IdempotencyKey;
+pub use crate::projects::{CreateProject, UpdateProject};
+
+use crate::access::Accounts;
+use crate::feeds::Feeds;
+use crate::input::Schemas;
+use crate::limits::Limits;
+use crate::packs::Packs;
+
+/// Who asks. Made by [`Accounts`] from a token that was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub user: UserId,
+    pub name: String,
+    pub role: Role,
+}
+
+/// What can be set about the engine.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub access: access::Settings,
+    pub limits: limits::Settings,
+    /// The pack of a project whose request names none.
+    pub starter_pack: String,
+    /// A folder with more packs, if it exists.
+    pub packs_dir: Option<PathBuf>,
+    /// How long events can be resumed from.
+    pub event_retention: Duration,
+    /// How often the reconciler looks for what was left.
+    pub reconcile_every: Duration,
+    /// Projects per user and agents per project at most.
+    pub max_projects: u64,
+    pub max_agents: u64,
+}
+
+/// The engine. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct App(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    storage: Storage,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    accounts: Accounts,
+    limits: Limits,
+    feeds: Feeds,
+    packs: Packs,
+    schemas: Schemas,
+    /// Identifies this process among the nodes that share a database.
+    node: String,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl App {
+    /// Builds the engine on an opened storage and starts its background work, which ends with [`App::stop`].
+    pub async fn start(storage: Storage, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let packs = Packs::load(settings.packs_dir.as_deref())?;
+        packs.find(&settings.starter_pack)?;
+        let accounts = Accounts::new(storage.db.clone(), Arc::clone(&clock), &settings.access)?;
+        let feeds = Feeds::start(&storage, Arc::clone(&clock), &tracker, stop.clone()).await?;
+        let app = Self(Arc::new(Inner {
+            limits: Limits::new(&settings.limits),
+            accounts,
+            feeds,
+            packs,
+            schemas: Schemas::new()?,
+            node: artel_domain::TaskId::new(clock.as_ref()).to_string(),
+            storage,
+            clock,
+            settings,
+            tracker,
+            stop,
+        }));
+        app.0.tracker.spawn(reconciler::run(app.clone(), app.0.stop.clone()));
+        Ok(app)
+    }
+
+    pub fn accounts(&self) -> &Accounts {
+        &self.0.accounts
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub fn schemas(&self) -> &Schemas {
+        &self.0.schemas
+    }
+
+    pub fn storage(&self) -> &Storage {
+        &self.0.storage
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        self.0.clock.as_ref()
+    }
+
+    /// Ends every event stream, so that whoever waits for connections to close is not kept waiting.
+    pub fn close_streams(&self) {
+        self.0.feeds.close();
+    }
+
+    /// Stops the background work and waits for it.
+    pub async fn stop(&self) {
+        self.0.stop.cancel();
+        self.0.tracker.close();
+        self.0.tracker.wait().await;
+    }
+}

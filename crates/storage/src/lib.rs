@@ -1,1 +1,85 @@
-//! Placeholder.
+//! Everything that outlives a request: rows, numbered events, leases, and what nodes share.
+//!
+//! The only crate that knows SQLite, PostgreSQL and Redis. Which of them is used is decided in
+//! [`Storage::open`] and nowhere else; every query is written once, for both databases.
+
+pub mod agents;
+pub mod approvals;
+pub mod bus;
+pub mod db;
+mod error;
+pub mod events;
+pub mod idempotency;
+pub mod leases;
+mod migrate;
+pub mod plans;
+pub mod projects;
+pub mod users;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use artel_domain::{ProjectId, UserId};
+
+pub use crate::bus::Bus;
+pub use crate::db::{Conn, Db, Lane};
+pub use crate::error::{Error, Result};
+
+/// Where to keep things.
+#[derive(Debug, Clone)]
+pub struct Places {
+    pub database: Database,
+    /// A Redis server, when several nodes share the work.
+    pub redis: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Database {
+    Sqlite(PathBuf),
+    /// A `postgres://` URL; it may hold a password and is never shown.
+    Postgres(String),
+}
+
+/// The opened storage.
+#[derive(Debug, Clone)]
+pub struct Storage {
+    pub db: Db,
+    pub bus: Arc<dyn Bus>,
+}
+
+impl Storage {
+    /// Opens the database, brings its schema up to date and connects the bus.
+    pub async fn open(places: &Places) -> Result<Self> {
+        let db = Db::open(&places.database).await?;
+        let bus: Arc<dyn Bus> = match &places.redis {
+            None => Arc::new(bus::in_process::InProcess::new()),
+            Some(url) => Arc::new(
+                bus::redis::Redis::connect(url)
+                    .map_err(|error| Error::Unavailable(format!("redis: {error}")))?,
+            ),
+        };
+        Ok(Self { db, bus })
+    }
+}
+
+/// Whose project a query is about. Every query on a project's rows carries both, so that nobody reaches what is
+/// not theirs, whatever the code above forgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    pub user: UserId,
+    pub project: ProjectId,
+}
+
+/// A piece of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    pub limit: u32,
+    pub offset: u64,
+}
+
+/// The piece, and how many there are in all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    pub items: Vec<T>,
+    pub total: u64,
+}

@@ -1,0 +1,44 @@
+# What one does here. `make help` lists it.
+
+SHELL := bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup run test lint fmt bench crash
+
+KILLS  ?= 1000
+SEED   ?= 1
+ARTEL  := target/release/artel
+CRASH  := target/release/crash
+DATA   ?= .artel
+
+help: ## Show this list
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
+
+setup: ## Install what is missing to build and test (by apt and cargo)
+	@scripts/setup.sh
+
+run: ## Build and run a server on this machine, http://127.0.0.1:8787, data in .artel
+	cargo build --release -p artel
+	$(ARTEL) serve --data-dir $(DATA)
+
+test: setup lint ## Everything that must hold before a change goes in
+	scripts/with-services.sh cargo nextest run --workspace
+
+lint: ## Formatting and clippy, warnings are errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+fmt: ## Format the code
+	cargo fmt --all
+
+bench: setup ## Measure beside the peers, all in one run
+	scripts/with-services.sh cargo run --release -p artel-bench
+
+crash: setup ## The crash and race harness in full size (about an hour; KILLS=1000 SEED=1)
+	cargo build --release -p artel -p artel-testkit
+	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --kills $(KILLS)
+	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills $(KILLS)
+	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills 100 --kill-database
+	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --at fsync --kills 200
+	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
+	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

@@ -1,0 +1,198 @@
+//! What happened, as others see it.
+//!
+//! An [`Event`] is numbered within its project and stored with the change it tells of, in one commit. A
+//! [`Signal`] is about the stream itself (still alive, start over) and never has a number, so that no reader can
+//! mistake one for the other when it resumes.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::approval;
+use crate::{AgentId, AgentStatus, ApprovalId, PlanId, RiskLevel, SessionId, Timestamp, UserId};
+
+macro_rules! events {
+    ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+        #[serde(tag = "event_type", content = "payload")]
+        pub enum $name {
+            $($(#[$about])* #[serde(rename = $word)] $variant($variant),)*
+        }
+
+        impl $name {
+            /// The name on the wire.
+            pub const fn kind(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $word,)*
+                }
+            }
+
+            /// The payload as JSON.
+            pub fn payload(&self) -> String {
+                match self {
+                    $(Self::$variant(payload) => serde_json::to_string(payload),)*
+                }
+                .expect("payloads have text keys and finite numbers")
+            }
+        }
+
+        $(impl From<$variant> for $name {
+            fn from(payload: $variant) -> Self {
+                Self::$variant(payload)
+            }
+        })*
+    };
+}
+
+events! {
+    /// A numbered event of a project.
+    Event {
+        AgentStatusChanged = "agent_status_changed",
+        ProjectUpdated = "project_updated",
+        TaskPlanCreated = "task_plan_created",
+        ApprovalRequired = "approval_required",
+        ApprovalResolved = "approval_resolved",
+        ApprovalTimeoutWarning = "approval_timeout_warning",
+        ApprovalTimeout = "approval_timeout",
+    }
+}
+
+events! {
+    /// Word of the stream itself, without a number.
+    Signal {
+        Heartbeat = "heartbeat",
+        Resync = "resync",
+        Error = "error",
+    }
+}
+
+/// An event in its place: what a reader of the stream gets, as JSON lines or as the data of an SSE frame.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Envelope {
+    /// Grows by one from event to event of a project; absent on signals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = 42)]
+    pub id: Option<u64>,
+    #[schema(example = "agent_status_changed")]
+    pub event_type: String,
+    #[schema(value_type = Object)]
+    pub payload: serde_json::Value,
+    pub timestamp: Timestamp,
+    pub session_id: Option<SessionId>,
+}
+
+/// An agent joined, changed or left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentStatusChanged {
+    pub agent_id: AgentId,
+    pub name: String,
+    pub status: AgentStatus,
+    pub change: AgentChange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentChange {
+    Created,
+    Updated,
+    Deleted,
+}
+
+/// The project's name or folder changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProjectUpdated {
+    pub name: String,
+    pub workspace_path: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskPlanCreated {
+    pub plan_id: PlanId,
+    pub original_request: String,
+    pub tasks: usize,
+    pub requires_approval: bool,
+}
+
+/// A person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalRequired {
+    pub approval_id: ApprovalId,
+    #[serde(rename = "type")]
+    pub kind: approval::Kind,
+    pub risk_level: RiskLevel,
+    #[schema(value_type = Object)]
+    pub payload: serde_json::Value,
+    pub expires_at: Timestamp,
+}
+
+/// A person, or the deadline, has decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalResolved {
+    pub approval_id: ApprovalId,
+    pub status: approval::Status,
+    pub comment: Option<String>,
+    pub decided_by: Option<UserId>,
+    pub decided_from: Option<String>,
+}
+
+/// A minute is left to decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalTimeoutWarning {
+    pub approval_id: ApprovalId,
+    pub expires_at: Timestamp,
+}
+
+/// Nobody decided in time: it counts as rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ApprovalTimeout {
+    pub approval_id: ApprovalId,
+}
+
+/// The stream is alive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Heartbeat {
+    pub timestamp: Timestamp,
+}
+
+/// Events between what the reader has and what the server still has are gone: read the state anew, then go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Resync {
+    /// The number that the reader asked to go on after.
+    pub requested: u64,
+    /// The number after which the stream goes on now.
+    pub resumed_after: u64,
+    pub reason: ResyncReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResyncReason {
+    /// Those events are no longer kept.
+    TooOld,
+    /// The server never gave out such a number; its data may have been restored from a backup.
+    Unknown,
+}
+
+/// Why the stream ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Error {
+    #[schema(example = "project_deleted")]
+    pub error_code: String,
+    pub detail: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_names_itself_and_its_payload() {
+        let signal: Signal =
+            Resync { requested: 7, resumed_after: 90, reason: ResyncReason::TooOld }.into();
+        assert_eq!(signal.kind(), "resync");
+        assert_eq!(signal.payload(), r#"{"requested":7,"resumed_after":90,"reason":"too_old"}"#);
+        let whole = serde_json::to_value(&signal).unwrap();
+        assert_eq!(whole["event_type"], "resync");
+        assert_eq!(whole["payload"]["requested"], 7);
+    }
+}

@@ -1,0 +1,272 @@
+//! Agents: the members of a project's team. Every change is told as `agent_status_changed`.
+
+use artel_domain::event::{AgentChange, AgentStatusChanged};
+use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId, Timestamp};
+use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::input::{Checked, Input, Schemas};
+use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
+
+/// An agent to create, or what to replace one with. The fields of `config` may also stand beside `name`.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateAgent {
+    #[schema(min_length = 1, max_length = 100, example = "reviewer")]
+    pub name: String,
+    pub config: AgentConfig,
+}
+
+/// What to change of an agent, as a JSON merge patch: what is absent stays, null goes back to its default. The
+/// fields of `config` may also stand beside `name`.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PatchAgent {
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: Option<String>,
+    /// Any of the fields of `config`.
+    #[schema(value_type = Option<Object>, example = json!({"temperature": 0.2}))]
+    pub config: Option<Map<String, Value>>,
+}
+
+/// The fields of [`AgentConfig`], which may stand flat beside the name.
+const CONFIG: [&str; 8] = [
+    "system_prompt",
+    "model",
+    "tools",
+    "concurrency_limit",
+    "temperature",
+    "max_tokens",
+    "max_vectors",
+    "metadata",
+];
+
+const TOO_MANY: &str = "too_many_agents";
+
+/// Moves configuration that stands flat beside the name to where it belongs. A body that says a field in both
+/// places is left as it is, and refused later for the one that is not known.
+fn gather_config(body: Value) -> Value {
+    let Value::Object(mut body) = body else { return body };
+    let flat: Vec<_> = CONFIG.into_iter().filter(|field| body.contains_key(*field)).collect();
+    let mut config = match body.remove("config") {
+        Some(Value::Object(config)) => config,
+        None => Map::new(),
+        Some(other) => {
+            body.insert("config".to_owned(), other);
+            return Value::Object(body);
+        }
+    };
+    for field in flat {
+        if !config.contains_key(field)
+            && let Some(value) = body.remove(field)
+        {
+            config.insert(field.to_owned(), value);
+        }
+    }
+    body.insert("config".to_owned(), Value::Object(config));
+    Value::Object(body)
+}
+
+impl Input for CreateAgent {
+    fn normalise(body: Value) -> Value {
+        gather_config(body)
+    }
+}
+
+impl Input for PatchAgent {
+    fn normalise(body: Value) -> Value {
+        gather_config(body)
+    }
+}
+
+impl App {
+    pub async fn create_agent(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        input: Checked<CreateAgent>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Agent> {
+        let scope = Scope { user: caller.user, project };
+        let CreateAgent { name, config } = input.into_inner();
+        let now = self.clock().now();
+        let taken = name_taken(&name);
+        let agent = Agent {
+            id: AgentId::new(self.clock()),
+            name,
+            status: AgentStatus::Ready,
+            created_at: now,
+            updated_at: now,
+            config,
+        };
+        let limit = self.0.settings.max_agents;
+        let db = &self.0.storage.db;
+        idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
+            Box::pin(async move {
+                projects::lock(conn, scope).await?;
+                if agents::count(conn, scope).await? >= limit {
+                    return Err(artel_storage::Error::Refused(TOO_MANY));
+                }
+                add(conn, scope, &agent).await?;
+                Ok(agent)
+            })
+        })
+        .await
+        .map_err(|error| match error.code {
+            "conflict" => taken,
+            TOO_MANY => {
+                let message = format!("The project has {limit} agents, which is the limit; delete one first");
+                Error::new(Kind::Conflict, TOO_MANY, message)
+            }
+            _ => error,
+        })
+    }
+
+    pub async fn list_agents(&self, caller: &Caller, project: ProjectId, page: Page) -> Result<Listed<Agent>> {
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                projects::get(conn, scope).await?;
+                agents::list(conn, scope, page).await
+            })
+        });
+        Ok(read.await?)
+    }
+
+    pub async fn agent(&self, caller: &Caller, project: ProjectId, id: AgentId) -> Result<Agent> {
+        let scope = Scope { user: caller.user, project };
+        Ok(self.0.storage.db.read(move |conn| Box::pin(agents::get(conn, scope, id))).await?)
+    }
+
+    /// Replaces the agent's name and configuration.
+    pub async fn replace_agent(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: AgentId,
+        input: Checked<CreateAgent>,
+    ) -> Result<Agent> {
+        let CreateAgent { name, config } = input.into_inner();
+        let taken = name_taken(&name);
+        self.change_agent(caller, project, id, move |agent| Ok(Agent { name, config, ..agent }))
+            .await
+            .map_err(|error| if error.code == "conflict" { taken } else { error })?
+    }
+
+    /// Changes parts of the agent, under the same bounds as a new one.
+    pub async fn patch_agent(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: AgentId,
+        input: Checked<PatchAgent>,
+    ) -> Result<Agent> {
+        let PatchAgent { name, config: patch } = input.into_inner();
+        let taken = name_taken(name.as_deref().unwrap_or_default());
+        let app = self.clone();
+        self.change_agent(caller, project, id, move |agent| {
+            let merged = merged(app.schemas(), &agent, patch)?;
+            Ok(Agent { name: name.unwrap_or(agent.name), config: merged.into_inner().config, ..agent })
+        })
+        .await
+        .map_err(|error| if error.code == "conflict" { taken } else { error })?
+    }
+
+    /// Deletes the agent and what hangs on it.
+    pub async fn delete_agent(&self, caller: &Caller, project: ProjectId, id: AgentId) -> Result<()> {
+        let scope = Scope { user: caller.user, project };
+        let now = self.clock().now();
+        let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                projects::lock(conn, scope).await?;
+                let agent = agents::get(conn, scope, id).await?;
+                agents::delete(conn, scope, id).await?;
+                tell(conn, scope, &agent, AgentChange::Deleted, now).await
+            })
+        });
+        Ok(change.await?)
+    }
+
+    /// Reads, changes and writes an agent in one transaction. What `change` refuses changes nothing.
+    async fn change_agent<F>(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: AgentId,
+        change: F,
+    ) -> Result<Result<Agent>>
+    where
+        F: FnOnce(Agent) -> Result<Agent> + Send + 'static,
+    {
+        let scope = Scope { user: caller.user, project };
+        let now = self.clock().now();
+        let write = self.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                projects::lock(conn, scope).await?;
+                let agent = match change(agents::get(conn, scope, id).await?) {
+                    Ok(agent) => Agent { updated_at: now, ..agent },
+                    Err(refused) => return Ok(Err(refused)),
+                };
+                agents::update(conn, scope, &agent).await?;
+                tell(conn, scope, &agent, AgentChange::Updated, now).await?;
+                Ok(Ok(agent))
+            })
+        });
+        Ok(write.await?)
+    }
+}
+
+/// Adds an agent and tells of it.
+pub(crate) async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> artel_storage::Result<()> {
+    agents::add(conn, scope, agent).await?;
+    tell(conn, scope, agent, AgentChange::Created, agent.created_at).await
+}
+
+async fn tell(
+    conn: &mut Conn,
+    scope: Scope,
+    agent: &Agent,
+    change: AgentChange,
+    at: Timestamp,
+) -> artel_storage::Result<()> {
+    let event =
+        AgentStatusChanged { agent_id: agent.id, name: agent.name.clone(), status: agent.status, change };
+    events::append(conn, scope.project, None, at, &event.into()).await?;
+    Ok(())
+}
+
+/// The agent with the patch applied, checked as a new one would be.
+fn merged(schemas: &Schemas, agent: &Agent, patch: Option<Map<String, Value>>) -> Result<Checked<CreateAgent>> {
+    let mut whole = json!({ "name": agent.name, "config": agent.config });
+    if let Some(patch) = patch {
+        merge(&mut whole["config"], Value::Object(patch));
+    }
+    schemas.check(whole)
+}
+
+/// RFC 7396. The depth is bounded by the parser that read the patch.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(Map::new());
+    }
+    if let Value::Object(target) = target {
+        for (name, value) in patch {
+            if value.is_null() {
+                target.remove(&name);
+            } else {
+                merge(target.entry(name).or_insert(Value::Null), value);
+            }
+        }
+    }
+}
+
+fn name_taken(name: &str) -> Error {
+    let message = format!("The project has an agent named {name:?} already");
+    Error::new(Kind::Conflict, "agent_name_taken", message)
+}

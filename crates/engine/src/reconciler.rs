@@ -1,0 +1,138 @@
+//! The loop that picks up whatever was left: the only recovery there is, at start and ever after.
+//!
+//! One node at a time runs it, under a lease. Each duty stands alone: one that fails is logged and tried again on
+//! the next round, and keeps no other from its turn.
+
+use std::time::Duration;
+
+use artel_domain::Timestamp;
+use artel_storage::leases::{self, Lease};
+use artel_storage::{Lane, approvals, events, idempotency};
+use tokio_util::sync::CancellationToken;
+
+use crate::{App, Result};
+
+const LEASE: &str = "reconciler";
+/// Rows per round and duty; the rest waits for the next.
+const SOME: u32 = 1000;
+/// How long before its deadline an approval's people are warned.
+const WARNING: Duration = Duration::from_secs(60);
+/// How long an answer can be had again under its idempotency key.
+const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+pub(crate) async fn run(app: App, stop: CancellationToken) {
+    let every = app.0.settings.reconcile_every;
+    let mut held = None;
+    loop {
+        match round(&app, every).await {
+            Ok(lease) => held = lease,
+            Err(error) => tracing::warn!(%error, source = error_source(&error), "reconciler round failed"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(every) => {}
+            () = stop.cancelled() => break,
+        }
+    }
+    // Another node need not wait for the lease to run out.
+    if let Some(lease) = held {
+        let released = app
+            .0
+            .storage
+            .db
+            .write(Lane::House, move |conn| Box::pin(async move { leases::release(conn, &lease).await }));
+        if let Err(error) = released.await {
+            tracing::warn!(%error, "releasing the reconciler's lease failed");
+        }
+    }
+}
+
+fn error_source(error: &crate::Error) -> String {
+    std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
+}
+
+async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
+    app.0.limits.tidy();
+    let owner = app.0.node.clone();
+    let acquired = app.0.storage.db.write(Lane::House, move |conn| {
+        Box::pin(async move { leases::acquire(conn, LEASE, &owner, every * 3).await })
+    });
+    let Some(lease) = acquired.await? else { return Ok(None) };
+    let now = app.clock().now();
+    for (duty, done) in [
+        ("expire approvals", expire_approvals(app, &lease).await),
+        ("warn of deadlines", warn_of_deadlines(app, &lease).await),
+        ("prune events", prune_events(app, &lease, now).await),
+        ("prune answers", prune_answers(app, &lease, now).await),
+    ] {
+        match done {
+            Ok(0) => {}
+            Ok(rows) => tracing::info!(duty, rows, "reconciled"),
+            Err(error) => tracing::warn!(duty, %error, source = error_source(&error), "duty failed"),
+        }
+    }
+    Ok(Some(lease))
+}
+
+async fn expire_approvals(app: &App, lease: &Lease) -> Result<u64> {
+    let db = &app.0.storage.db;
+    let overdue = db.read(|conn| Box::pin(approvals::overdue(conn, SOME))).await?;
+    for &(id, project) in &overdue {
+        let lease = lease.clone();
+        db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                leases::check(conn, &lease).await?;
+                approvals::expire(conn, id).await
+            })
+        })
+        .await?;
+    }
+    Ok(overdue.len() as u64)
+}
+
+async fn warn_of_deadlines(app: &App, lease: &Lease) -> Result<u64> {
+    let db = &app.0.storage.db;
+    let ending = db.read(|conn| Box::pin(approvals::ending(conn, WARNING, SOME))).await?;
+    for &(id, project) in &ending {
+        let lease = lease.clone();
+        db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                leases::check(conn, &lease).await?;
+                approvals::warn(conn, id).await
+            })
+        })
+        .await?;
+    }
+    Ok(ending.len() as u64)
+}
+
+async fn prune_events(app: &App, lease: &Lease, now: Timestamp) -> Result<u64> {
+    let before = now.minus(app.0.settings.event_retention);
+    let db = &app.0.storage.db;
+    if db.read(|conn| Box::pin(events::oldest(conn))).await?.is_none_or(|oldest| oldest >= before) {
+        return Ok(0);
+    }
+    let lease = lease.clone();
+    let pruned = db.write(Lane::House, move |conn| {
+        Box::pin(async move {
+            leases::check(conn, &lease).await?;
+            events::prune(conn, before, SOME).await
+        })
+    });
+    Ok(pruned.await?)
+}
+
+async fn prune_answers(app: &App, lease: &Lease, now: Timestamp) -> Result<u64> {
+    let before = now.minus(ANSWERS_KEPT);
+    let db = &app.0.storage.db;
+    if db.read(|conn| Box::pin(idempotency::oldest(conn))).await?.is_none_or(|oldest| oldest >= before) {
+        return Ok(0);
+    }
+    let lease = lease.clone();
+    let pruned = db.write(Lane::House, move |conn| {
+        Box::pin(async move {
+            leases::check(conn, &lease).await?;
+            idempotency::prune(conn, before, SOME).await
+        })
+    });
+    Ok(pruned.await?)
+}

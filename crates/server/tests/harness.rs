@@ -1,0 +1,89 @@
+//! The crash and race harness in its short form, on the real binary.
+//!
+//! `make crash` runs the same in full size. Each test prints its figures; a broken promise is
+//! named in the failure. They need PostgreSQL, Redis and strace (`scripts/setup.sh`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use artel_testkit::crash::{self, At, Options, Store, Victim};
+use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+
+const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
+
+fn survives(options: &Options) {
+    let report = crash::run(options).unwrap();
+    println!("{report}");
+    assert!(report.is_clean(), "{report}");
+    assert!(report.counts.unknown > 0, "no kill hit an operation: {report}");
+}
+
+fn holds(outcome: &Outcome) {
+    println!("{outcome}");
+    assert!(outcome.violations.is_empty(), "{outcome}");
+}
+
+fn ground(store: Store) -> Ground {
+    Ground::open(Path::new(ARTEL), store).unwrap()
+}
+
+/// PF-7.4: SIGKILL at any moment loses no acknowledged work; PF-4.3: readers resume over restarts.
+#[test]
+fn random_kills_on_sqlite() {
+    survives(&Options::new(ARTEL, Store::Sqlite));
+}
+
+/// PF-7.4, PF-4.3, on the other database.
+#[test]
+fn random_kills_on_postgres() {
+    survives(&Options::new(ARTEL, Store::Postgres));
+}
+
+/// PF-7.4: a database that crashes under a living server costs no acknowledged work either.
+#[test]
+fn random_kills_of_server_and_postgres() {
+    let victim = Victim::ServerOrDatabase;
+    survives(&Options { victim, kills: 20, ..Options::new(ARTEL, Store::Postgres) });
+}
+
+/// PF-7.4: SIGKILL on entering the n-th fsync, n = 1 to 20, and at each fsync of a first start.
+#[test]
+fn kills_at_fsync_on_sqlite() {
+    survives(&Options { at: At::Fsync, kills: 20, ..Options::new(ARTEL, Store::Sqlite) });
+}
+
+const STREAMS: streams::Options =
+    streams::Options { writers: 32, readers: 8, events: 5_000, cuts: 100, seed: 1 };
+
+/// PF-4.1: numbers only grow, with 32 writers to one project; PF-4.3: cut readers miss nothing.
+#[test]
+fn cut_readers_resume_on_sqlite() {
+    holds(&streams::run(&ground(Store::Sqlite).artel, STREAMS).unwrap());
+}
+
+/// PF-4.1, PF-4.3, on the other database.
+#[test]
+fn cut_readers_resume_on_postgres() {
+    holds(&streams::run(&ground(Store::Postgres).artel, STREAMS).unwrap());
+}
+
+/// PF-7.1: the embedded database takes 64 writers at once, and none is told that it is locked.
+#[test]
+fn many_writers_on_sqlite() {
+    let options = writers::Options { writers: 64, time: Duration::from_secs(5), seed: 1 };
+    holds(&writers::run(&ground(Store::Sqlite).artel, options).unwrap());
+}
+
+/// PF-7.4: SIGTERM ends 1,000 streams, answers what is under way, and exits 0 within 3 s.
+#[test]
+fn sigterm_ends_streams_and_answers_requests() {
+    let options = shutdown::Options { streams: 1_000, requests: 32 };
+    holds(&shutdown::run(&mut ground(Store::Sqlite).artel, options).unwrap());
+}
+
+/// PF-4.4: a reader that does not read costs bounded memory, delays nobody, and can resume.
+#[test]
+fn stalled_readers_delay_nobody() {
+    let options = stalled::Options { readers: 300, stalled: 4, backlog: 10_000 };
+    holds(&stalled::run(&ground(Store::Sqlite).artel, options).unwrap());
+}

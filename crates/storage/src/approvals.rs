@@ -1,0 +1,178 @@
+//! Approvals: decided exactly once, by one conditional update.
+//!
+//! "Read, then write" would let two answers win; here the row itself decides, and whoever comes second learns what
+//! was decided. Deadlines are compared with the database's clock.
+
+use std::time::Duration;
+
+use artel_domain::approval::{Approval, Decision, Status};
+use artel_domain::event::{ApprovalRequired, ApprovalResolved, ApprovalTimeout, ApprovalTimeoutWarning};
+use artel_domain::{ApprovalId, ProjectId, UserId};
+
+use crate::db::{Row, values};
+use crate::{Conn, Error, Result, events};
+
+/// What came of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answered {
+    /// This answer decided it.
+    Decided(Approval),
+    /// It was decided before, or its time is over; nothing changed.
+    Already(Approval),
+}
+
+/// An answer, by whom and from where.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub decision: Decision,
+    pub comment: Option<String>,
+    pub by: UserId,
+    pub from: &'static str,
+}
+
+/// Stores a question and tells of it.
+pub async fn ask(conn: &mut Conn, approval: &Approval) -> Result<()> {
+    conn.execute(
+        "insert into approvals (id, user_id, project_id, kind, payload, risk_level, status, created_at, expires_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        values![
+            approval.id,
+            approval.user_id,
+            approval.project_id,
+            approval.kind.as_str(),
+            approval.payload.to_string(),
+            serde_json::to_string(&approval.risk_level).map_err(Error::internal)?,
+            approval.status.as_str(),
+            approval.created_at,
+            approval.expires_at
+        ],
+    )
+    .await?;
+    let event = ApprovalRequired {
+        approval_id: approval.id,
+        kind: approval.kind,
+        risk_level: approval.risk_level,
+        payload: approval.payload.clone(),
+        expires_at: approval.expires_at,
+    };
+    events::append(conn, approval.project_id, None, approval.created_at, &event.into()).await?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, user: UserId, id: ApprovalId) -> Result<Approval> {
+    conn.first(
+        "select id, user_id, project_id, kind, payload, risk_level, status, created_at, expires_at, resolved_at,
+                comment, decided_by, decided_from
+         from approvals where id = ?1 and user_id = ?2",
+        values![id, user],
+        read,
+    )
+    .await?
+    .ok_or(Error::Missing("approval"))
+}
+
+/// Decides, if nobody has yet and there is time left.
+pub async fn decide(conn: &mut Conn, user: UserId, id: ApprovalId, answer: &Answer) -> Result<Answered> {
+    let now = conn.now().await?;
+    let status = Status::from(answer.decision);
+    let won = conn
+        .execute(
+            "update approvals
+             set status = ?3, resolved_at = ?4, comment = ?5, decided_by = ?6, decided_from = ?7
+             where id = ?1 and user_id = ?2 and status = 'pending' and expires_at > ?4",
+            values![id, user, status.as_str(), now, answer.comment.as_deref(), answer.by, answer.from],
+        )
+        .await?;
+    let approval = get(conn, user, id).await?;
+    if won == 0 {
+        return Ok(Answered::Already(approval));
+    }
+    let event = ApprovalResolved {
+        approval_id: id,
+        status,
+        comment: answer.comment.clone(),
+        decided_by: Some(answer.by),
+        decided_from: Some(answer.from.to_owned()),
+    };
+    events::append(conn, approval.project_id, None, now, &event.into()).await?;
+    Ok(Answered::Decided(approval))
+}
+
+/// Pending approvals whose time is over, with their projects.
+pub async fn overdue(conn: &mut Conn, limit: u32) -> Result<Vec<(ApprovalId, ProjectId)>> {
+    let now = conn.now().await?;
+    conn.query(
+        "select id, project_id from approvals where status = 'pending' and expires_at <= ?1
+         order by expires_at limit ?2",
+        values![now, limit],
+        |row| Ok((row.parse(0, "approvals")?, row.parse(1, "approvals")?)),
+    )
+    .await
+}
+
+/// Rejects an approval whose time is over, unless somebody has decided it.
+pub async fn expire(conn: &mut Conn, id: ApprovalId) -> Result<()> {
+    let now = conn.now().await?;
+    let project = conn
+        .first(
+            "update approvals set status = 'timeout', resolved_at = ?2, decided_from = 'deadline'
+             where id = ?1 and status = 'pending' and expires_at <= ?2 returning project_id",
+            values![id, now],
+            |row| row.parse(0, "approvals"),
+        )
+        .await?;
+    if let Some(project) = project {
+        events::append(conn, project, None, now, &ApprovalTimeout { approval_id: id }.into()).await?;
+    }
+    Ok(())
+}
+
+/// Pending approvals with less than `left` to go whose people were not warned yet, with their projects.
+pub async fn ending(conn: &mut Conn, left: Duration, limit: u32) -> Result<Vec<(ApprovalId, ProjectId)>> {
+    let now = conn.now().await?;
+    conn.query(
+        "select id, project_id from approvals
+         where status = 'pending' and warned = 0 and expires_at > ?1 and expires_at <= ?2
+         order by expires_at limit ?3",
+        values![now, now.plus(left), limit],
+        |row| Ok((row.parse(0, "approvals")?, row.parse(1, "approvals")?)),
+    )
+    .await
+}
+
+/// Tells, once, that little time is left.
+pub async fn warn(conn: &mut Conn, id: ApprovalId) -> Result<()> {
+    let now = conn.now().await?;
+    let told = conn
+        .first(
+            "update approvals set warned = 1 where id = ?1 and status = 'pending' and warned = 0
+             returning project_id, expires_at",
+            values![id],
+            |row| Ok((row.parse(0, "approvals")?, row.time(1)?)),
+        )
+        .await?;
+    if let Some((project, expires_at)) = told {
+        let event = ApprovalTimeoutWarning { approval_id: id, expires_at };
+        events::append(conn, project, None, now, &event.into()).await?;
+    }
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Approval> {
+    let table = "approvals";
+    Ok(Approval {
+        id: row.parse(0, table)?,
+        user_id: UserId(row.int(1)?),
+        project_id: row.parse(2, table)?,
+        kind: row.parse(3, table)?,
+        payload: row.json(4, table)?,
+        risk_level: row.json(5, table)?,
+        status: row.parse(6, table)?,
+        created_at: row.time(7)?,
+        expires_at: row.time(8)?,
+        resolved_at: row.optional_int(9)?.map(artel_domain::Timestamp::from_micros),
+        comment: row.optional_text(10)?,
+        decided_by: row.optional_int(11)?.map(UserId),
+        decided_from: row.optional_text(12)?,
+    })
+}

@@ -1,0 +1,64 @@
+//! Leases: who may do a thing, until when, and which time it is that they do.
+//!
+//! The epoch grows with every change of owner. A write that carries its epoch through [`check`] cannot be made by
+//! an owner that was asleep while another took over: it finds no row and is undone. Time is the database's.
+
+use std::time::Duration;
+
+use artel_domain::Timestamp;
+
+use crate::db::values;
+use crate::{Conn, Error, Result};
+
+/// A lease that was held when it was given; [`check`] says whether it still is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    pub name: String,
+    pub owner: String,
+    pub epoch: u64,
+    pub expires_at: Timestamp,
+}
+
+/// Takes the lease if it is free or overdue, or prolongs it if it is ours. `None`: another owner has it.
+pub async fn acquire(conn: &mut Conn, name: &str, owner: &str, span: Duration) -> Result<Option<Lease>> {
+    let now = conn.now().await?;
+    let expires_at = now.plus(span);
+    let epoch = conn
+        .first(
+            "insert into leases (name, owner, epoch, expires_at) values (?1, ?2, 1, ?3)
+             on conflict (name) do update set
+                 epoch = case when leases.owner = excluded.owner and leases.expires_at > ?4
+                              then leases.epoch else leases.epoch + 1 end,
+                 owner = excluded.owner,
+                 expires_at = excluded.expires_at
+             where leases.owner = excluded.owner or leases.expires_at <= ?4
+             returning epoch",
+            values![name, owner, expires_at, now],
+            |row| row.count(0),
+        )
+        .await?;
+    Ok(epoch.map(|epoch| Lease { name: name.to_owned(), owner: owner.to_owned(), epoch, expires_at }))
+}
+
+/// Fails with [`Error::Fenced`] unless the lease is still held, and keeps it so until the transaction ends.
+pub async fn check(conn: &mut Conn, lease: &Lease) -> Result<()> {
+    let now = conn.now().await?;
+    let held = conn
+        .execute(
+            "update leases set epoch = epoch
+             where name = ?1 and owner = ?2 and epoch = ?3 and expires_at > ?4",
+            values![&lease.name, &lease.owner, lease.epoch, now],
+        )
+        .await?;
+    if held == 0 { Err(Error::Fenced(lease.name.clone())) } else { Ok(()) }
+}
+
+/// Gives the lease up, so that another can take it at once.
+pub async fn release(conn: &mut Conn, lease: &Lease) -> Result<()> {
+    conn.execute(
+        "update leases set expires_at = 0 where name = ?1 and owner = ?2 and epoch = ?3",
+        values![&lease.name, &lease.owner, lease.epoch],
+    )
+    .await?;
+    Ok(())
+}

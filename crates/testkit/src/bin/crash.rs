@@ -1,0 +1,174 @@
+//! `crash`: the crash harness and the races by hand, in any size.
+//!
+//!     crash --artel target/release/artel --kills 1000 --database postgres
+//!     crash --artel target/release/artel --kills 200 --at fsync
+//!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
+//!
+//! Ends with 1 when a promise broke, and names each.
+
+#![expect(clippy::print_stdout, reason = "a program for people to read")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use artel_testkit::crash::{self, At, Store, Victim};
+use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Kills the server again and again under load and checks that no promise broke.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    kill: Option<Kill>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Many clients at once on a living server.
+    Race(Race),
+}
+
+#[derive(Debug, Args)]
+struct Kill {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value_t = 50)]
+    kills: u32,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    #[arg(long, default_value = "random")]
+    at: When,
+    /// Every other time the database is crashed instead.
+    #[arg(long = "kill-database")]
+    database_too: bool,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    #[arg(long, default_value_t = 8)]
+    writers: usize,
+}
+
+#[derive(Debug, Args)]
+struct Race {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    /// One scenario instead of all.
+    #[arg(long)]
+    only: Option<Scenario>,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Updates in `streams`.
+    #[arg(long, default_value_t = 100_000)]
+    events: u64,
+    /// Cuts in `streams`, over all readers.
+    #[arg(long, default_value_t = 1_000)]
+    cuts: u64,
+    /// Length of `writers`.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Open streams in `shutdown`.
+    #[arg(long, default_value_t = 1_000)]
+    streams: usize,
+    /// Readers in `stalled`.
+    #[arg(long, default_value_t = 300)]
+    readers: usize,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Database {
+    Sqlite,
+    Postgres,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum When {
+    Random,
+    Fsync,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Scenario {
+    Streams,
+    Writers,
+    Shutdown,
+    Stalled,
+}
+
+impl From<Database> for Store {
+    fn from(database: Database) -> Self {
+        match database {
+            Database::Sqlite => Self::Sqlite,
+            Database::Postgres => Self::Postgres,
+        }
+    }
+}
+
+fn main() -> Result<ExitCode> {
+    let arguments = Arguments::parse();
+    let clean = match (arguments.command, arguments.kill) {
+        (Some(Command::Race(options)), _) => race(&options)?,
+        (None, Some(options)) => kill(&options)?,
+        (None, None) => {
+            <Arguments as clap::CommandFactory>::command().print_help()?;
+            return Ok(ExitCode::from(2));
+        }
+    };
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn kill(options: &Kill) -> Result<bool> {
+    println!("{:?}, {:?}, seed {}", options.database, options.at, options.seed);
+    let report = crash::run(&crash::Options {
+        artel: options.artel.clone(),
+        kills: options.kills,
+        store: options.database.into(),
+        at: match options.at {
+            When::Random => At::Random,
+            When::Fsync => At::Fsync,
+        },
+        victim: if options.database_too { Victim::ServerOrDatabase } else { Victim::Server },
+        seed: options.seed,
+        writers: options.writers,
+        progress: |text| println!("  {text}"),
+    })?;
+    print!("{report}");
+    Ok(report.is_clean())
+}
+
+fn race(options: &Race) -> Result<bool> {
+    let chosen = |scenario| options.only.is_none_or(|only| only == scenario);
+    let (seed, mut clean) = (options.seed, true);
+    println!("{:?}, seed {seed}", options.database);
+    let mut show = |outcome: Outcome| {
+        print!("{outcome}");
+        clean &= outcome.violations.is_empty();
+    };
+    // Each on a server of its own: what one leaves behind is not the next one's load.
+    let open = || Ground::open(&options.artel, options.database.into());
+    if chosen(Scenario::Streams) {
+        let (events, cuts) = (options.events, options.cuts);
+        let race = streams::Options { writers: 32, readers: 8, events, cuts, seed };
+        show(streams::run(&open()?.artel, race)?);
+    }
+    if chosen(Scenario::Writers) {
+        let time = Duration::from_secs(options.seconds);
+        show(writers::run(&open()?.artel, writers::Options { writers: 64, time, seed })?);
+    }
+    if chosen(Scenario::Shutdown) {
+        let race = shutdown::Options { streams: options.streams, requests: 32 };
+        show(shutdown::run(&mut open()?.artel, race)?);
+    }
+    if chosen(Scenario::Stalled) {
+        let race = stalled::Options { readers: options.readers, stalled: 4, backlog: 20_000 };
+        show(stalled::run(&open()?.artel, race)?);
+    }
+    Ok(clean)
+}

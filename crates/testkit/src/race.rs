@@ -1,0 +1,97 @@
+//! Races: many at once on one living server, and what each may expect of it.
+//!
+//! Every scenario gets a running server and returns an [`Outcome`]: figures to print, and the
+//! promises that broke. `streams` is about resuming event streams under concurrent writers,
+//! `writers` about writers alone, `shutdown` about SIGTERM in full swing, `stalled` about readers
+//! that do not read.
+
+pub mod shutdown;
+pub mod stalled;
+pub mod streams;
+pub mod writers;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::client::Client;
+use crate::crash::Store;
+use crate::crash::workload::{agents, new_agent};
+use crate::postgres;
+use crate::process::raise_open_files;
+use crate::server::Artel;
+
+/// How long anything may take that should take no time.
+pub(crate) const LIMIT: Duration = Duration::from_mins(1);
+
+/// What a scenario came to.
+#[derive(Debug)]
+pub struct Outcome {
+    pub name: &'static str,
+    pub figures: String,
+    pub violations: Vec<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {}; violations {}", self.name, self.figures, self.violations.len())?;
+        self.violations.iter().try_for_each(|violation| writeln!(f, "  {violation}"))
+    }
+}
+
+/// A server to race on, with its database when that is not its own.
+#[derive(Debug)]
+pub struct Ground {
+    pub artel: Artel,
+    // Dropped after the server.
+    _database: Option<postgres::Database>,
+}
+
+impl Ground {
+    pub fn open(binary: &Path, store: Store) -> Result<Self> {
+        // Thousands of connections; the child inherits the limit.
+        raise_open_files(16_384)?;
+        let mut builder = Artel::new(binary);
+        let database = match store {
+            Store::Sqlite => None,
+            Store::Postgres => Some(postgres::database()?),
+        };
+        if let Some(database) = &database {
+            builder = builder.database(database.url());
+        }
+        Ok(Self { artel: builder.start()?, _database: database })
+    }
+}
+
+/// A runtime for the clients.
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?)
+}
+
+/// An empty project.
+pub(crate) async fn project(client: &Client, name: &str) -> Result<String> {
+    let body = json!({ "name": name, "starter_pack": "none" });
+    Ok(client.post("/my/projects/", &body).await?.id()?.to_owned())
+}
+
+/// An agent in it; gives the agent's own path.
+pub(crate) async fn agent(client: &Client, project: &str, name: &str) -> Result<String> {
+    let path = agents(project);
+    let answer = client.post(&path, &new_agent(name)).await?;
+    Ok(format!("{path}{}", answer.id()?))
+}
+
+/// The value below which a share of all lies; sorts.
+pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    times.get(at).copied().unwrap_or_default()
+}
+
+pub(crate) fn per_second(count: u64, time: Duration) -> u128 {
+    u128::from(count) * 1000 / time.as_millis().max(1)
+}

@@ -1,0 +1,143 @@
+//! SIGTERM with many streams open and requests under way.
+//!
+//! Every stream must end in order, every request the server had begun to read must be answered,
+//! and the process must leave with 0 soon. A request is surely under way when half of it is sent;
+//! whether one sent whole at that moment was accepted nobody could tell.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::{LIMIT, Outcome, project, runtime};
+use crate::client::Client;
+use crate::crash::workload::{agents, events, new_agent};
+use crate::server::Artel;
+
+/// SIGTERM to the end of the process.
+const EXIT_LIMIT: Duration = Duration::from_secs(3);
+/// Streams opened at a time, so as not to overrun the listener's queue.
+const AT_A_TIME: usize = 64;
+/// The server has surely read what was sent so long ago.
+const SETTLE: Duration = Duration::from_millis(300);
+
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub streams: usize,
+    pub requests: usize,
+}
+
+pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
+    let runtime = runtime()?;
+    let client = artel.client("shutdown")?;
+    let (project, mut streams) = runtime.block_on(open(&client, options.streams))?;
+    let mut requests = Vec::new();
+    for number in 0..options.requests {
+        requests.push(Half::send(&client, &project, number)?);
+    }
+    std::thread::sleep(SETTLE);
+
+    // The rest of the requests goes out while the server is already stopping.
+    let finish = std::thread::spawn(move || {
+        std::thread::sleep(SETTLE);
+        // All are finished before any answer is waited for.
+        let finished: Vec<_> = requests.into_iter().map(Half::finish).collect();
+        finished.into_iter().map(|sent| sent.and_then(Half::answer)).collect::<Vec<_>>()
+    });
+    let (status, took) = artel.terminate()?;
+    let mut violations = Vec::new();
+    if !status.success() {
+        violations.push(format!("ended with {status}\n{}", artel.log_tail()));
+    }
+    if took > EXIT_LIMIT {
+        violations.push(format!("took {took:?} to end"));
+    }
+    let answers = finish.join().map_err(|_| anyhow::anyhow!("a client thread panicked"))?;
+    let answered = answers.iter().filter(|answer| answer.is_ok()).count();
+    for error in answers.into_iter().filter_map(Result::err) {
+        violations.push(format!("a request under way: {error:#}"));
+    }
+    let ended = runtime.block_on(async {
+        let mut ended = 0;
+        while let Some(stream) = timeout(LIMIT, streams.join_next()).await? {
+            match stream? {
+                Ok(()) => ended += 1,
+                Err(error) => violations.push(format!("a stream: {error:#}")),
+            }
+        }
+        anyhow::Ok(ended)
+    })?;
+    let figures = format!(
+        "{ended} of {} streams ended in order, {answered} of {} requests under way answered, left after {} ms with {status}",
+        options.streams,
+        options.requests,
+        took.as_millis(),
+    );
+    Ok(Outcome { name: "shutdown", figures, violations })
+}
+
+/// Opens the streams; each task ends with its stream.
+async fn open(client: &Client, count: usize) -> Result<(String, JoinSet<Result<()>>)> {
+    let project = project(client, "shutdown").await?;
+    let mut streams = JoinSet::new();
+    while streams.len() < count {
+        let mut opening = JoinSet::new();
+        for _ in 0..AT_A_TIME.min(count - streams.len()) {
+            let (client, path) = (client.clone(), events(&project));
+            opening.spawn(async move { client.events(&path, Some(0)).await });
+        }
+        while let Some(stream) = timeout(LIMIT, opening.join_next()).await? {
+            let mut stream = stream?.context("cannot open a stream")?;
+            streams.spawn(async move {
+                while stream.next().await?.is_some() {}
+                Ok(())
+            });
+        }
+    }
+    Ok((project, streams))
+}
+
+/// A request of which the server has read one half.
+struct Half {
+    socket: TcpStream,
+    rest: Vec<u8>,
+    begin: Instant,
+}
+
+impl Half {
+    fn send(client: &Client, project: &str, number: usize) -> Result<Self> {
+        let host = client.base().strip_prefix("http://").context("the address is plain HTTP")?;
+        let body = new_agent(&format!("late-{number}")).to_string();
+        let head = format!(
+            "POST {} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            agents(project),
+            client.token(),
+            body.len()
+        );
+        let mut socket = TcpStream::connect(host)?;
+        socket.set_read_timeout(Some(LIMIT))?;
+        let (first, rest) = body.as_bytes().split_at(body.len() / 2);
+        socket.write_all(&[head.as_bytes(), first].concat())?;
+        Ok(Self { socket, rest: rest.to_vec(), begin: Instant::now() })
+    }
+
+    fn finish(mut self) -> Result<Self> {
+        self.socket.write_all(&self.rest).context("the connection was closed")?;
+        Ok(self)
+    }
+
+    fn answer(mut self) -> Result<()> {
+        let mut answer = Vec::new();
+        let read = self.socket.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        if !answer.starts_with("HTTP/1.1 201") {
+            let after = self.begin.elapsed();
+            bail!("answered after {after:?} with {:?} ({read:?})", answer.lines().next());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs what building and testing need and this machine does not have. Says what it does, does
+# nothing when all is there, and can be run again at any time. Debian and its relatives only: on
+# another system it names what is missing and stops.
+set -euo pipefail
+
+has() { command -v "$1" >/dev/null; }
+has_postgres() { has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+
+packages=()
+has cc || packages+=(build-essential)    # SQLite and the allocator are C
+has_postgres || packages+=(postgresql)   # the grown database
+has redis-server || packages+=(redis-server)
+has strace || packages+=(strace)         # kills the server at its n-th fsync
+has bwrap || packages+=(bubblewrap)      # the sandbox of commands
+
+if [ ${#packages[@]} -gt 0 ]; then
+  if ! has apt-get; then
+    echo "setup: please install: ${packages[*]}" >&2
+    exit 1
+  fi
+  root=()
+  [ "$(id -u)" = 0 ] || root=(sudo)
+  echo "setup: installing ${packages[*]}"
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${packages[@]}"
+fi
+
+if ! has cargo; then
+  echo "setup: Rust is missing; install rustup, it takes the version from rust-toolchain.toml" >&2
+  exit 1
+fi
+
+if ! has cargo-nextest; then
+  echo "setup: building cargo-nextest, which takes some minutes once"
+  cargo install --locked cargo-nextest
+fi
