@@ -46,7 +46,8 @@ pub struct AgentConfig {
     #[schema(max_length = 65_536, default = "", example = "You write tests first.")]
     pub system_prompt: String,
     /// `provider/model`, or a bare name for the default provider.
-    #[schema(min_length = 1, max_length = 200, example = "gpt-4")]
+    #[serde(default = "default_model")]
+    #[schema(min_length = 1, max_length = 200, default = "gpt-4", example = "gpt-4")]
     pub model: String,
     /// Names of the tools it may use.
     #[serde(default)]
@@ -107,6 +108,9 @@ impl Default for RiskLevel {
     }
 }
 
+fn default_model() -> String {
+    "gpt-4".to_owned()
+}
 fn default_concurrency() -> u8 {
     3
 }

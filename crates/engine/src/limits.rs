@@ -43,6 +43,7 @@ pub struct Limits {
     accounts: Keyed<String>,
     addresses: Keyed<IpAddr>,
     clock: DefaultClock,
+    requests_per_minute: Option<u32>,
     streams_per_user: usize,
 }
 
@@ -58,6 +59,7 @@ impl Limits {
                 NonZeroU32::new(ACCOUNTS_PER_ADDRESS).expect("five is not zero"),
             )),
             clock: DefaultClock::default(),
+            requests_per_minute: settings.requests.map(NonZeroU32::get),
             streams_per_user: settings.streams_per_user,
         }
     }
@@ -75,6 +77,10 @@ impl Limits {
         }
         self.count(&self.accounts, &name.to_owned(), refused)?;
         Ok(())
+    }
+
+    pub fn requests_per_minute(&self) -> Option<u32> {
+        self.requests_per_minute
     }
 
     pub fn streams_per_user(&self) -> usize {

@@ -1,5 +1,7 @@
 //! Projects: created with their team, seen and changed by their owner alone.
 
+use std::time::Duration;
+
 use artel_domain::event::ProjectUpdated;
 use artel_domain::project::{NewProject, Project};
 use artel_domain::{Agent, AgentId, AgentStatus, ProjectId};
@@ -50,14 +52,17 @@ impl App {
         let CreateProject { name, workspace_path, starter_pack } = input.into_inner();
         let now = self.clock().now();
         let pack = self.0.packs.find(starter_pack.as_deref().unwrap_or(&self.0.settings.starter_pack))?;
+        // A microsecond apart, so that lists keep the pack's order.
+        let moments = (0..).map(|place| now.plus(Duration::from_micros(place)));
         let team: Vec<Agent> = pack
             .iter()
-            .map(|(name, config)| Agent {
+            .zip(moments)
+            .map(|((name, config), moment)| Agent {
                 id: AgentId::new(self.clock()),
                 name: name.clone(),
                 status: AgentStatus::Ready,
-                created_at: now,
-                updated_at: now,
+                created_at: moment,
+                updated_at: moment,
                 config: config.clone(),
             })
             .collect();

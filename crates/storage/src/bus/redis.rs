@@ -1,9 +1,9 @@
 //! The bus of many nodes: Redis 6.2 or later.
 //!
 //! Names of keys, channels and streams go to Redis as they come; some are contracts with others. Nothing hangs when
-//! Redis is gone: every call fails as [`Error::Unreachable`] within [`link::PATIENCE`], a waiting read soon after its time,
-//! and all work again when it is back. A failed `append` may have happened all the same, like any write whose answer
-//! was lost.
+//! Redis is gone: every call fails as [`Error::Unreachable`] within [`link::PATIENCE`], a waiting read soon after its
+//! time, and all work again when it is back. A failed `append` may have happened all the same, like any write whose
+//! answer was lost.
 
 use std::fmt;
 use std::time::Duration;

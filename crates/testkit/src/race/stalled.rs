@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -172,7 +173,7 @@ impl Stalled {
     fn open(client: &Client, project: &str) -> Result<Self> {
         let host = client.base().strip_prefix("http://").context("the address is plain HTTP")?;
         let mut socket = TcpStream::connect(host)?;
-        rustix::net::sockopt::set_socket_recv_buffer_size(&socket, 4096)?;
+        set_socket_recv_buffer_size(&socket, 4096)?;
         // Version 1.0 knows no chunks: what follows the head is the stream itself.
         let request = format!(
             "GET {} HTTP/1.0\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
@@ -187,6 +188,8 @@ impl Stalled {
     /// Reads at last; gives the last number it got, `last` or less if it was cut off.
     fn wake(mut self, last: u64) -> Result<u64> {
         self.socket.set_read_timeout(Some(LIMIT))?;
+        // The tiny window that helped to stall would now take minutes.
+        set_socket_recv_buffer_size(&self.socket, 1 << 20)?;
         let (mut parser, mut frames) = (Parser::default(), VecDeque::new());
         let (mut number, mut buffer) = (0, vec![0; 64 << 10]);
         let mut head = Vec::new();

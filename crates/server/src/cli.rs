@@ -1,0 +1,197 @@
+//! The command line: what can be asked, and what the answers' exit codes mean.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use artel_domain::Role;
+use artel_engine::{Error, Kind};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
+use crate::{http, serve};
+
+mod accounts;
+mod doctor;
+mod settings;
+
+/// Gives every project a team of AI agents.
+#[derive(Debug, Parser)]
+#[command(name = "artel", version, propagate_version = true)]
+#[command(after_help = "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not allowed, 5 rejected, 6 timeout")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Configuration file (TOML).
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder for everything the server keeps.
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve {
+        /// Address and port, such as 127.0.0.1:8787; port 0 takes a free one.
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
+    },
+    /// Manage accounts, straight on the store.
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Print a token for a user.
+    Token {
+        name: String,
+        /// How long it is good: 12h, 30d, …
+        #[arg(long, default_value = "30d", value_parser = span)]
+        ttl: Duration,
+        /// Make the account when there is none.
+        #[arg(long)]
+        create: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the configuration, and where each value comes from.
+    Config {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check everything that can be wrong, and say how to mend it.
+    Doctor {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the description of the API (OpenAPI 3.1).
+    Openapi,
+    /// Print completions for a shell.
+    Completions { shell: Shell },
+}
+
+#[derive(Debug, Subcommand)]
+enum UserCommand {
+    /// Add a user. Asks for a password when there is a terminal.
+    Add {
+        name: String,
+        /// May see every account and space.
+        #[arg(long)]
+        admin: bool,
+        /// Read the password from standard input.
+        #[arg(long)]
+        password_stdin: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the users.
+    List {
+        #[arg(long)]
+        json: bool,
+    },
+    /// Set a user's password.
+    Passwd {
+        name: String,
+        /// Read the password from standard input.
+        #[arg(long)]
+        password_stdin: bool,
+    },
+    /// Refuse a user everything, whatever tokens they hold.
+    Disable { name: String },
+    /// Let a disabled user in again.
+    Enable { name: String },
+}
+
+/// Does what was asked, and says how it went in the exit code.
+#[expect(clippy::print_stderr, reason = "this is where errors reach the person at the terminal")]
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    match execute(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("artel: {error:#}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Mistake>() {
+        return 2;
+    }
+    match error.downcast_ref::<Error>().map(|error| error.kind) {
+        Some(Kind::NotFound) => 3,
+        Some(Kind::Forbidden | Kind::Unauthenticated) => 4,
+        Some(Kind::Invalid) => 2,
+        Some(Kind::Conflict | Kind::Busy | Kind::Unavailable | Kind::Internal) | None => 1,
+    }
+}
+
+fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result<()> {
+    let flags = |listen| Flags { config: config.clone(), listen, data_dir: data_dir.clone() };
+    let said = |listen| Resolved::read(&flags(listen), &environment());
+    match command {
+        Command::Serve { listen } => {
+            let config = Config::from(&said(listen)?)?;
+            start_logging(&config)?;
+            runtime()?.block_on(serve::run(config))
+        }
+        Command::User(command) => {
+            let config = Config::from(&said(None)?)?;
+            runtime()?.block_on(accounts::manage(&config, command))
+        }
+        Command::Token { name, ttl, create, json } => {
+            let config = Config::from(&said(None)?)?;
+            let request = accounts::TokenRequest { name, ttl, create, json };
+            runtime()?.block_on(accounts::token(&config, request))
+        }
+        Command::Config { json } => settings::show(&said(None)?, json),
+        Command::Doctor { json } => runtime()?.block_on(doctor::examine(said(None), json)),
+        Command::Openapi => print(&http::openapi().to_pretty_json()?),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "artel", &mut text);
+            print(String::from_utf8_lossy(&text).trim_end())
+        }
+    }
+}
+
+/// The environment, read once. Variables that are not UTF-8 cannot be ours.
+fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+fn start_logging(config: &Config) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&config.log_level)
+        .map_err(|error| Mistake(format!("log_level: {:?}: {error}", config.log_level)))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match config.log_format {
+        LogFormat::Text => log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+    Ok(())
+}
+
+/// Prints an answer. A reader that has gone away (`artel … | head`) is no failure.
+fn print(text: &str) -> anyhow::Result<()> {
+    use std::io::Write;
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn role(admin: bool) -> Role {
+    if admin { Role::Admin } else { Role::User }
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    crate::config::parse_span(text)
+}

@@ -1,0 +1,142 @@
+//! The HTTP face: maps requests to the engine's verbs, and its errors to answers.
+//!
+//! A request passes, from outside in: panics caught, logged with its id, its `Host` and `Origin` checked, a last
+//! slash dropped, its token checked and counted; then its route.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use artel_engine::App;
+use axum::Router;
+use axum::extract::Request;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Response;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, ServiceExt};
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+mod admin;
+mod agents;
+mod auth;
+mod docs;
+mod error;
+mod events;
+mod extract;
+mod observe;
+mod origin;
+mod projects;
+mod system;
+
+pub(crate) use origin::Hosts;
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub(crate) struct Http(Arc<Inner>);
+
+struct Inner {
+    app: App,
+    metrics: PrometheusHandle,
+    hosts: Hosts,
+    body_limit: usize,
+    heartbeat: Duration,
+    started: Instant,
+    draining: AtomicBool,
+}
+
+/// What the HTTP side needs to know of the configuration.
+pub(crate) struct Settings {
+    pub hosts: Hosts,
+    pub cors_origins: Vec<String>,
+    pub body_limit: usize,
+    pub heartbeat: Duration,
+}
+
+/// The whole of it, as one service.
+pub(crate) type Service = BoxCloneSyncService<Request, Response, std::convert::Infallible>;
+
+impl Http {
+    pub(crate) fn new(app: App, metrics: PrometheusHandle, settings: &Settings) -> Self {
+        Self(Arc::new(Inner {
+            app,
+            metrics,
+            hosts: settings.hosts.clone(),
+            body_limit: settings.body_limit,
+            heartbeat: settings.heartbeat,
+            started: Instant::now(),
+            draining: AtomicBool::new(false),
+        }))
+    }
+
+    fn app(&self) -> &App {
+        &self.0.app
+    }
+
+    /// Says so in `/ready`, and ends the streams.
+    pub(crate) fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+        self.0.app.close_streams();
+    }
+
+    /// Builds the service.
+    pub(crate) fn service(self, settings: &Settings) -> Service {
+        let (router, _) = routes().split_for_parts();
+        let router: Router = router
+            .merge(docs::page())
+            .route_layer(from_fn(observe::note_route))
+            .fallback(error::no_such_route)
+            .method_not_allowed_fallback(error::no_such_method)
+            .with_state(self.clone());
+        let guarded = from_fn_with_state(self.clone(), auth::guard).layer(router);
+        let trimmed = tower::util::MapRequestLayer::new(trim_last_slash).layer(guarded);
+        let shared = origin::cors(&settings.cors_origins).layer(trimmed);
+        let checked = from_fn_with_state(self, origin::check).layer(shared);
+        let caught = CatchPanicLayer::custom(error::panicked).layer(checked);
+        let observed = from_fn(observe::request).layer(caught);
+        BoxCloneSyncService::new(observed.map_response(axum::response::IntoResponse::into_response))
+    }
+}
+
+/// The description of every route.
+pub(crate) fn openapi() -> OpenApi {
+    routes().split_for_parts().1
+}
+
+fn routes() -> OpenApiRouter<Http> {
+    OpenApiRouter::with_openapi(docs::description())
+        .routes(routes!(system::root))
+        .routes(routes!(system::health))
+        .routes(routes!(system::ready))
+        .routes(routes!(system::metrics))
+        .routes(routes!(docs::openapi_json))
+        .routes(routes!(auth::log_in))
+        .routes(routes!(auth::me))
+        .routes(routes!(projects::create, projects::list))
+        .routes(routes!(projects::get, projects::update, projects::delete))
+        .routes(routes!(agents::create, agents::list))
+        .routes(routes!(agents::get, agents::replace, agents::patch, agents::delete))
+        .routes(routes!(events::stream))
+        .routes(routes!(admin::users))
+}
+
+/// `/my/projects/` and `/my/projects` are one. The documentation's pages have their own idea of it.
+fn trim_last_slash(mut request: Request) -> Request {
+    let path = request.uri().path();
+    if path.len() > 1 && path.ends_with('/') && !path.starts_with("/docs") {
+        let trimmed = path.trim_end_matches('/');
+        let trimmed = if trimmed.is_empty() { "/" } else { trimmed };
+        let target = match request.uri().query() {
+            Some(query) => format!("{trimmed}?{query}"),
+            None => trimmed.to_owned(),
+        };
+        // What was a valid path stays one without its end.
+        if let Ok(uri) = target.parse() {
+            *request.uri_mut() = uri;
+        }
+    }
+    request
+}

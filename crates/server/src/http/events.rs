@@ -1,0 +1,148 @@
+//! A project's events as a stream.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use artel_domain::{Envelope, ProjectId, SessionId};
+use artel_engine::Error;
+use artel_engine::feeds::{Batch, Frame, Subscription};
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::Stream;
+use http::{HeaderMap, HeaderValue, header};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::Http;
+use super::error::{Answer, ErrorBody};
+use super::extract::{Authenticated, Ids, Parameters};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Narrowed {
+    /// Only events of this session.
+    session_id: Option<SessionId>,
+    /// Go on after this number; 0 starts at the first event that is kept. Without it, and without
+    /// `Last-Event-ID`, the stream starts now.
+    after: Option<u64>,
+}
+
+/// How events are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Sse,
+    Lines,
+}
+
+/// Every event of the project, as it happens. Reconnect with the last `id` to get everything since, once each.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/events", tag = "events",
+    params(
+        ("project_id" = ProjectId, Path),
+        Narrowed,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Go on after this number"),
+        ("Accept" = Option<String>, Header, description = "application/x-ndjson for JSON lines"),
+    ),
+    responses(
+        (status = 200, description = "Server-Sent Events, or one JSON object a line", content(
+            (Envelope = "text/event-stream"),
+            (Envelope = "application/x-ndjson"),
+        )),
+        (status = 401, body = ErrorBody),
+        (status = 404, body = ErrorBody),
+        (status = 422, body = ErrorBody),
+        (status = 429, body = ErrorBody),
+        (status = 503, description = "The server is stopping", body = ErrorBody),
+    )
+)]
+pub(super) async fn stream(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+    Parameters(narrowed): Parameters<Narrowed>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let after = last_event_id(&headers)?.or(narrowed.after);
+    let subscription = http.app().subscribe(&caller, project, narrowed.session_id, after).await?;
+    let form = match headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()) {
+        Some(accept) if accept.contains("application/x-ndjson") => Form::Lines,
+        Some(_) | None => Form::Sse,
+    };
+    Ok(respond(subscription, form, http.0.heartbeat))
+}
+
+fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
+    let Some(value) = headers.get("last-event-id") else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    // A browser sends an empty one when the stream never had an id.
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| Error::invalid_field("Last-Event-ID", "must be the number of an event").into())
+}
+
+fn respond(subscription: Subscription, form: Form, heartbeat: Duration) -> Response {
+    let mut response = Response::new(Body::from_stream(chunks(subscription, form, heartbeat)));
+    let headers = response.headers_mut();
+    let kind = match form {
+        Form::Sse => "text/event-stream",
+        Form::Lines => "application/x-ndjson",
+    };
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// What goes out: whatever is there at once in one piece, and a sign of life when nothing is for a while.
+fn chunks(
+    subscription: Subscription,
+    form: Form,
+    heartbeat: Duration,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    metrics::gauge!("artel_event_streams").increment(1);
+    let open = Open(subscription);
+    futures_util::stream::unfold(Some(open), move |open| async move {
+        let mut open = open?;
+        let batch = match tokio::time::timeout(heartbeat, open.0.next()).await {
+            Err(_) => Batch::Frames(vec![open.0.heartbeat()]),
+            Ok(Ok(batch)) => batch,
+            Ok(Err(error)) => {
+                // The reader comes back and goes on where it was; there is nothing better to tell it here.
+                tracing::warn!(%error, "an event stream ended early");
+                return None;
+            }
+        };
+        match batch {
+            Batch::Frames(frames) => Some((Ok(joined(&frames, form)), Some(open))),
+            Batch::End(Some(last)) => Some((Ok(joined(&[last], form)), None)),
+            Batch::End(None) => None,
+        }
+    })
+}
+
+/// Counts itself out when the reader goes, however it goes.
+struct Open(Subscription);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        metrics::gauge!("artel_event_streams").decrement(1);
+    }
+}
+
+fn joined(frames: &[Frame], form: Form) -> Bytes {
+    let bytes = |frame: &Frame| match form {
+        Form::Sse => frame.sse(),
+        Form::Lines => frame.line(),
+    };
+    if let [only] = frames {
+        return bytes(only);
+    }
+    let mut all = BytesMut::new();
+    for frame in frames {
+        all.extend_from_slice(&bytes(frame));
+    }
+    all.freeze()
+}

@@ -1,0 +1,145 @@
+//! What handlers take: bodies that were checked, ids, and pages of lists.
+
+use artel_engine::input::{Checked, Input};
+use artel_engine::{Caller, Error, Field, IdempotencyKey, Kind, Page};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use utoipa::IntoParams;
+
+use super::Http;
+use super::error::{Answer, Refusal};
+
+const MOST: u32 = 100;
+
+/// A JSON body, checked, with the key under which it is handled once.
+pub(super) struct Body<T> {
+    pub(super) input: Checked<T>,
+    pub(super) key: Option<IdempotencyKey>,
+}
+
+impl<T: Input> FromRequest<Http> for Body<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, http: &Http) -> Answer<Self> {
+        let (parts, body) = request.into_parts();
+        expect_json(&parts.headers)?;
+        let bytes = Limited::new(body, http.0.body_limit).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                let message = format!("The body is larger than {} bytes", http.0.body_limit);
+                let error = Error::new(Kind::Invalid, "body_too_large", message);
+                Refusal::with_status(StatusCode::PAYLOAD_TOO_LARGE, error)
+            } else {
+                let error = Error::new(Kind::Invalid, "body_cut_off", "The body did not arrive whole");
+                Refusal::with_status(StatusCode::BAD_REQUEST, error)
+            }
+        })?;
+        let value = parse(&bytes.to_bytes())?;
+        let key = match parts.headers.get("idempotency-key") {
+            None => None,
+            Some(key) => {
+                let route = format!("{} {}", parts.method, parts.uri.path());
+                Some(IdempotencyKey::new(key.to_str().unwrap_or_default(), &route, &value)?)
+            }
+        };
+        Ok(Self { input: http.app().schemas().check(value)?, key })
+    }
+}
+
+fn expect_json(headers: &HeaderMap) -> Answer<()> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if essence == "application/json" || essence.ends_with("+json") {
+        return Ok(());
+    }
+    let error = Error::new(Kind::Invalid, "not_json", "Send the body as JSON, with Content-Type: application/json");
+    Err(Refusal::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
+}
+
+/// Reads JSON of bounded depth.
+fn parse(bytes: &[u8]) -> Answer<Value> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| malformed(&format!("The body is not UTF-8 (at byte {})", error.valid_up_to())))?;
+    serde_json::from_str(text).map_err(|error| malformed(&format!("The body is not valid JSON: {error}")))
+}
+
+fn malformed(message: &str) -> Refusal {
+    let error = Error::new(Kind::Invalid, "malformed_json", message);
+    Refusal::with_status(StatusCode::UNPROCESSABLE_ENTITY, error)
+}
+
+/// Who asks; there since [`super::auth::guard`] let the request through.
+pub(super) struct Authenticated(pub(super) Caller);
+
+impl<S: Sync> FromRequestParts<S> for Authenticated {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Answer<Self> {
+        let caller = parts.extensions.get::<Caller>().cloned();
+        caller.map(Self).ok_or_else(|| Error::internal("a route without a guard asked who called").into())
+    }
+}
+
+/// Ids in the path. One that cannot be an id is answered as one that does not exist.
+pub(super) struct Ids<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Ids<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let ids = Path::<T>::from_request_parts(parts, state).await;
+        ids.map(|Path(ids)| Self(ids)).map_err(|_| Error::not_found("object").into())
+    }
+}
+
+/// Parameters after the question mark.
+pub(super) struct Parameters<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let found = Query::<T>::from_request_parts(parts, state).await;
+        found.map(|Query(found)| Self(found)).map_err(|rejection| unreadable(&rejection).into())
+    }
+}
+
+fn unreadable(rejection: &QueryRejection) -> Error {
+    // The text is "Failed to deserialize query string: limit: invalid digit found in string".
+    let text = rejection.body_text();
+    let told = text.split_once(": ").map_or(text.as_str(), |(_, rest)| rest);
+    let (field, message) = told.split_once(": ").unwrap_or(("query", told));
+    Error::invalid(vec![Field { field: field.to_owned(), message: message.to_owned() }])
+}
+
+/// Which piece of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Paging {
+    /// How many at most.
+    #[serde(default = "fifty")]
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    limit: u32,
+    /// How many to skip.
+    #[serde(default)]
+    #[param(minimum = 0, default = 0)]
+    offset: u64,
+}
+
+fn fifty() -> u32 {
+    50
+}
+
+impl Paging {
+    pub(super) fn page(self) -> Answer<Page> {
+        if !(1..=MOST).contains(&self.limit) {
+            return Err(Error::invalid_field("limit", format!("must be 1 to {MOST}")).into());
+        }
+        Ok(Page { limit: self.limit, offset: self.offset })
+    }
+}

@@ -1,0 +1,107 @@
+//! `artel serve`: builds the world, top to bottom, and takes it down in the right order.
+
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use artel_domain::SystemClock;
+use artel_engine::{App, Page};
+use artel_storage::{Database, Storage};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::http::{Hosts, Http, Settings};
+use crate::listener;
+
+pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
+    let _lock = lock(&config)?;
+    let metrics = install_metrics()?;
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!("cannot listen on {}; another program may have it (choose another with --listen)", config.listen)
+    })?;
+    let address = listener.local_addr()?;
+    let storage = Storage::open(&config.places).await.context("opening the storage")?;
+    let app = App::start(storage, Arc::new(SystemClock), config.engine.clone()).await?;
+    let settings = Settings {
+        hosts: Hosts::new(address, &config.allowed_hosts, &config.cors_origins),
+        cors_origins: config.cors_origins.clone(),
+        body_limit: config.body_limit,
+        heartbeat: config.heartbeat,
+    };
+    let http = Http::new(app.clone(), metrics, &settings);
+    let service = http.clone().service(&settings);
+    let stop = CancellationToken::new();
+    let stopping = signals(http, stop.clone())?;
+    greet(&app, &format!("http://{address}"), &config.data_dir).await?;
+    let limits = listener::Settings {
+        max_connections: config.max_connections,
+        stall_timeout: config.stall_timeout,
+        shutdown_timeout: config.shutdown_timeout,
+    };
+    tokio::select! {
+        () = listener::serve(listener, service, &limits, stop.clone()) => {}
+        () = stopping => bail!("stopped at once by a second signal"),
+    }
+    app.stop().await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Waits for a signal to stop, starts the drain, and returns only on a second one.
+fn signals(http: Http, stop: CancellationToken) -> anyhow::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        tracing::info!("stopping; a second signal stops at once");
+        // Streams first: a connection that streams would never count as done.
+        http.drain();
+        stop.cancel();
+        tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+    })
+}
+
+/// One server per data folder: two would each believe to be the only writer.
+fn lock(config: &Config) -> anyhow::Result<Option<File>> {
+    if let Database::Postgres(_) = config.places.database {
+        return Ok(None);
+    }
+    let path = config.data_dir.join("artel.lock");
+    let mut file = File::options().create(true).truncate(false).write(true).open(&path)?;
+    match file.try_lock() {
+        Ok(()) => {
+            file.set_len(0)?;
+            writeln!(file, "{}", std::process::id())?;
+            Ok(Some(file))
+        }
+        Err(TryLockError::WouldBlock) => bail!(
+            "another artel serves the data folder {} already; stop it, or choose another with --data-dir",
+            config.data_dir.display()
+        ),
+        Err(TryLockError::Error(error)) => Err(error).context(path.display().to_string()),
+    }
+}
+
+fn install_metrics() -> anyhow::Result<PrometheusHandle> {
+    let buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
+    Ok(PrometheusBuilder::new().set_buckets(&buckets)?.install_recorder()?)
+}
+
+#[expect(clippy::print_stdout, reason = "where to look is what the command is asked for")]
+async fn greet(app: &App, url: &str, data: &Path) -> anyhow::Result<()> {
+    println!("artel is listening on {url}");
+    println!("  API    {url}/docs");
+    println!("  data   {}", data.display());
+    if app.accounts().list(Page { limit: 1, offset: 0 }).await?.total == 0 {
+        println!("  There is no account yet. Make one, and a token for it:");
+        println!("    artel user add NAME --admin");
+        println!("    artel token NAME");
+    }
+    std::io::stdout().flush()?;
+    tracing::info!(url, "listening");
+    Ok(())
+}
