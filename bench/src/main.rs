@@ -1,1 +1,105 @@
-fn main() {}
+//! Figures of `artel` beside their peers, on this machine, in one run: `make bench`.
+//!
+//! What a server costs is told in its own CPU time and memory, read from `/proc`, so that the client, which runs
+//! on the same cores, does not count. Where there is a peer (a bare commit, a plain axum server) both sides take
+//! turns within the run, and the ratio is what to look at: absolute figures are only good for a quiet machine.
+//! A missed goal is shown, and is no failure; only what could not be measured is.
+
+#![expect(clippy::print_stdout, reason = "the figures are what the program is asked for")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a measurement owns its process: it reads the environment and spawns as it likes"
+)]
+
+mod agents_list;
+mod append;
+mod fanout;
+mod idle_streams;
+mod listener;
+mod peer;
+mod place;
+mod report;
+mod start;
+mod usage;
+mod wire;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand, ValueEnum};
+
+use place::Place;
+use report::Report;
+
+/// The same as in `artel`, so that the peer that runs in this binary is not measured by its allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Open files that the widest measurement needs, with room to spare.
+const OPEN_FILES: u64 = 16_384;
+
+/// Measures artel beside its peers.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    role: Option<Role>,
+    /// Only this measurement; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    only: Vec<Name>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+    /// The server's binary; the one beside this program if not given.
+    #[arg(long, value_name = "FILE")]
+    artel: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// A plain axum server of event streams; started by the measurements themselves.
+    #[command(hide = true)]
+    PeerSse,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// A list of four agents over HTTP.
+    AgentsList,
+    /// A durable event on SQLite.
+    AppendSqlite,
+    /// A durable event on PostgreSQL.
+    AppendPostgres,
+    /// An event to 500 listeners.
+    Fanout,
+    /// 5,000 streams that have nothing to say.
+    IdleStreams,
+    /// From nothing to the first answer.
+    Start,
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(Role::PeerSse) = arguments.role {
+        return peer::serve();
+    }
+    artel_testkit::process::raise_open_files(OPEN_FILES)?;
+    let place = Place::find(arguments.artel)?;
+    let mut report = Report::new(arguments.json);
+    for name in Name::value_variants() {
+        if arguments.only.is_empty() || arguments.only.contains(name) {
+            measure(*name, &place, &mut report).with_context(|| format!("measuring {name:?}"))?;
+        }
+    }
+    report.finish()
+}
+
+fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
+    match name {
+        Name::AgentsList => agents_list::measure(place, report),
+        Name::AppendSqlite => append::sqlite(place, report),
+        Name::AppendPostgres => append::postgres(report),
+        Name::Fanout => fanout::measure(place, report),
+        Name::IdleStreams => idle_streams::measure(place, report),
+        Name::Start => start::measure(place, report),
+    }
+}

@@ -24,7 +24,7 @@ fn holds(outcome: &Outcome) {
 }
 
 fn ground(store: Store) -> Ground {
-    Ground::open(Path::new(ARTEL), store).unwrap()
+    Ground::open(Path::new(ARTEL), store, &[stalled::TIMEOUT]).unwrap()
 }
 
 /// PF-7.4: SIGKILL at any moment loses no acknowledged work; PF-4.3: readers resume over restarts.
@@ -77,7 +77,7 @@ fn many_writers_on_sqlite() {
 /// PF-7.4: SIGTERM ends 1,000 streams, answers what is under way, and exits 0 within 3 s.
 #[test]
 fn sigterm_ends_streams_and_answers_requests() {
-    let options = shutdown::Options { streams: 1_000, requests: 32 };
+    let options = shutdown::Options { streams: 1_000, requests: 32, stalled: 4, silent: 4 };
     holds(&shutdown::run(&mut ground(Store::Sqlite).artel, options).unwrap());
 }
 

@@ -78,6 +78,11 @@ impl Client {
         &self.base
     }
 
+    /// Address and port, for those who speak HTTP by hand.
+    pub fn host(&self) -> Result<&str> {
+        self.base.strip_prefix("http://").context("the address is not plain HTTP")
+    }
+
     pub fn token(&self) -> &str {
         &self.token
     }

@@ -52,10 +52,12 @@ pub struct Ground {
 }
 
 impl Ground {
-    pub fn open(binary: &Path, store: Store) -> Result<Self> {
+    /// Starts it with the given variables besides the usual ones.
+    pub fn open(binary: &Path, store: Store, environment: &[(&str, &str)]) -> Result<Self> {
         // Thousands of connections; the child inherits the limit.
         raise_open_files(16_384)?;
-        let mut builder = Artel::new(binary);
+        let start = Artel::new(binary);
+        let mut builder = environment.iter().fold(start, |start, (n, v)| start.env(n, v));
         let database = match store {
             Store::Sqlite => None,
             Store::Postgres => Some(postgres::database()?),

@@ -6,8 +6,9 @@
 //! `artel is listening on http://ADDRESS` on stdout.
 
 use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -158,6 +159,21 @@ impl Artel {
             bail!("artel {}: {}: {said}", arguments.join(" "), output.status);
         }
         Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Like [`Artel::run`] with something on its standard input; whatever came of it.
+    pub fn output(&self, arguments: &[&str], input: &str) -> Result<Output> {
+        let mut command = self.command(&self.options.binary);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let mut stdin = child.stdin.take().context("standard input is piped")?;
+        // A program that asks for nothing may be gone before we have written.
+        match stdin.write_all(input.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error.into()),
+            Ok(()) | Err(_) => {}
+        }
+        drop(stdin);
+        Ok(child.wait_with_output()?)
     }
 
     /// SIGKILL; returns when the kernel has let go of it.

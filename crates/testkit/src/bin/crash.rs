@@ -152,7 +152,8 @@ fn race(options: &Race) -> Result<bool> {
         clean &= outcome.violations.is_empty();
     };
     // Each on a server of its own: what one leaves behind is not the next one's load.
-    let open = || Ground::open(&options.artel, options.database.into());
+    let environment = [stalled::TIMEOUT];
+    let open = || Ground::open(&options.artel, options.database.into(), &environment);
     if chosen(Scenario::Streams) {
         let (events, cuts) = (options.events, options.cuts);
         let race = streams::Options { writers: 32, readers: 8, events, cuts, seed };
@@ -163,7 +164,8 @@ fn race(options: &Race) -> Result<bool> {
         show(writers::run(&open()?.artel, writers::Options { writers: 64, time, seed })?);
     }
     if chosen(Scenario::Shutdown) {
-        let race = shutdown::Options { streams: options.streams, requests: 32 };
+        let streams = options.streams;
+        let race = shutdown::Options { streams, requests: 32, stalled: 4, silent: 4 };
         show(shutdown::run(&mut open()?.artel, race)?);
     }
     if chosen(Scenario::Stalled) {

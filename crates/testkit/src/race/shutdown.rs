@@ -2,16 +2,19 @@
 //!
 //! Every stream must end in order, every request the server had begun to read must be answered,
 //! and the process must leave with 0 soon. A request is surely under way when half of it is sent;
-//! whether one sent whole at that moment was accepted nobody could tell.
+//! whether one sent whole at that moment was accepted nobody could tell. Connections that read
+//! nothing, and such that say nothing, must not hold it up.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use super::stalled::{self, Stalled};
 use super::{LIMIT, Outcome, project, runtime};
 use crate::client::Client;
 use crate::crash::workload::{agents, events, new_agent};
@@ -21,13 +24,21 @@ use crate::server::Artel;
 const EXIT_LIMIT: Duration = Duration::from_secs(3);
 /// Streams opened at a time, so as not to overrun the listener's queue.
 const AT_A_TIME: usize = 64;
+/// More events than fit into the buffers towards a reader who does not read.
+const BACKLOG: u64 = 20_000;
 /// The server has surely read what was sent so long ago.
 const SETTLE: Duration = Duration::from_millis(300);
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
+    /// Event streams that are read.
     pub streams: usize,
+    /// Requests of which one half is sent.
     pub requests: usize,
+    /// Event streams that are not read, and full.
+    pub stalled: usize,
+    /// Connections on which nothing was sent yet, as browsers open them in advance.
+    pub silent: usize,
 }
 
 pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
@@ -38,6 +49,7 @@ pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
     for number in 0..options.requests {
         requests.push(Half::send(&client, &project, number)?);
     }
+    let held = hold(&runtime, &client, options)?;
     std::thread::sleep(SETTLE);
 
     // The rest of the requests goes out while the server is already stopping.
@@ -48,6 +60,7 @@ pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
         finished.into_iter().map(|sent| sent.and_then(Half::answer)).collect::<Vec<_>>()
     });
     let (status, took) = artel.terminate()?;
+    drop(held);
     let mut violations = Vec::new();
     if !status.success() {
         violations.push(format!("ended with {status}\n{}", artel.log_tail()));
@@ -71,9 +84,11 @@ pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
         anyhow::Ok(ended)
     })?;
     let figures = format!(
-        "{ended} of {} streams ended in order, {answered} of {} requests under way answered, left after {} ms with {status}",
+        "{ended} of {} streams ended in order, {answered} of {} requests under way answered, beside {} stalled and {} silent ones; left after {} ms with {status}",
         options.streams,
         options.requests,
+        options.stalled,
+        options.silent,
         took.as_millis(),
     );
     Ok(Outcome { name: "shutdown", figures, violations })
@@ -100,6 +115,25 @@ async fn open(client: &Client, count: usize) -> Result<(String, JoinSet<Result<(
     Ok((project, streams))
 }
 
+/// Connections that do nothing; they live until dropped.
+fn hold(
+    runtime: &Runtime,
+    client: &Client,
+    options: Options,
+) -> Result<(Vec<Stalled>, Vec<TcpStream>)> {
+    let (mut stalled, mut silent) = (Vec::new(), Vec::new());
+    if options.stalled > 0 {
+        let (project, _) = runtime.block_on(stalled::prepare(client, BACKLOG))?;
+        for _ in 0..options.stalled {
+            stalled.push(Stalled::open(client, &project)?);
+        }
+    }
+    for _ in 0..options.silent {
+        silent.push(TcpStream::connect(client.host()?)?);
+    }
+    Ok((stalled, silent))
+}
+
 /// A request of which the server has read one half.
 struct Half {
     socket: TcpStream,
@@ -109,7 +143,7 @@ struct Half {
 
 impl Half {
     fn send(client: &Client, project: &str, number: usize) -> Result<Self> {
-        let host = client.base().strip_prefix("http://").context("the address is plain HTTP")?;
+        let host = client.host()?;
         let body = new_agent(&format!("late-{number}")).to_string();
         let head = format!(
             "POST {} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\

@@ -1,8 +1,9 @@
 //! Readers that connect and never read, among many that do.
 //!
 //! The stalled ones ask for a long log, so that the server's buffers towards them are full at
-//! once. The others must get each event as fast as without them, the server's memory must stay
-//! within bounds, and a stalled reader that wakes up must miss nothing.
+//! once. The others must get each event as fast as without them, and the server's memory must stay
+//! within bounds. The stalled ones must be cut off in time ([`TIMEOUT`]), and miss nothing when
+//! they come back.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -10,7 +11,6 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::net::sockopt::set_socket_recv_buffer_size;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -21,6 +21,10 @@ use crate::client::sse::Parser;
 use crate::crash::workload::events;
 use crate::server::Artel;
 
+/// What to start the server with: how long it may wait for a reader.
+pub const TIMEOUT: (&str, &str) = ("ARTEL_STALL_TIMEOUT", "5s");
+/// Longer than [`TIMEOUT`], counted from the start of the second measured part.
+const CUT_LIMIT: Duration = Duration::from_secs(8);
 /// Between two events of the measured part.
 const PACE: Duration = Duration::from_millis(50);
 const MEASURED: u64 = 60;
@@ -46,7 +50,7 @@ pub fn run(artel: &Artel, options: Options) -> Result<Outcome> {
 
     let mut quiet = runtime.block_on(measure(&client, &project, &path, options.readers, last))?;
     last += MEASURED;
-    let before = artel.memory()?;
+    let (before, begin) = (artel.memory()?, Instant::now());
     let stalled: Vec<_> =
         (0..options.stalled).map(|_| Stalled::open(&client, &project)).collect::<Result<_>>()?;
     let mut beside = runtime.block_on(measure(&client, &project, &path, options.readers, last))?;
@@ -62,12 +66,13 @@ pub fn run(artel: &Artel, options: Options) -> Result<Outcome> {
     if grown > bound {
         violations.push(format!("memory grew by {} MiB", grown >> 20));
     }
-    let mut cut = 0;
+    std::thread::sleep(CUT_LIMIT.saturating_sub(begin.elapsed()));
+    let mut buffered = 0;
     for reader in stalled {
         match reader.wake(last) {
-            Ok(number) if number == last => {}
+            Ok(number) if number == last => violations.push("a reader was not cut off".to_owned()),
             Ok(number) => {
-                cut += 1;
+                buffered = number.max(buffered);
                 let rest = resume(&client, &project, number, last);
                 if let Err(error) = runtime.block_on(rest) {
                     violations.push(format!("resumed after {number}: {error:#}"));
@@ -77,7 +82,7 @@ pub fn run(artel: &Artel, options: Options) -> Result<Outcome> {
         }
     }
     let figures = format!(
-        "{} readers beside {} stalled ones ({cut} cut off): p99 of delivery {:.1} ms, without them {:.1} ms; memory {} MiB, grown by {} MiB",
+        "{} readers beside {} stalled ones (cut off after {buffered} of {last} events): p99 of delivery {:.1} ms, without them {:.1} ms; memory {} MiB, grown by {} MiB",
         options.readers,
         options.stalled,
         beside.as_secs_f64() * 1000.0,
@@ -89,7 +94,7 @@ pub fn run(artel: &Artel, options: Options) -> Result<Outcome> {
 }
 
 /// A project with a long log: one creation and `backlog` updates; gives the agent's path, too.
-async fn prepare(client: &Client, backlog: u64) -> Result<(String, String)> {
+pub(super) async fn prepare(client: &Client, backlog: u64) -> Result<(String, String)> {
     const WRITERS: u64 = 16;
     let project = project(client, "stalled").await?;
     // A long name makes long events.
@@ -165,15 +170,14 @@ async fn resume(client: &Client, project: &str, after: u64, last: u64) -> Result
 }
 
 /// A connection that asked for everything and reads nothing.
-struct Stalled {
+pub(super) struct Stalled {
     socket: TcpStream,
 }
 
 impl Stalled {
-    fn open(client: &Client, project: &str) -> Result<Self> {
-        let host = client.base().strip_prefix("http://").context("the address is plain HTTP")?;
+    pub(super) fn open(client: &Client, project: &str) -> Result<Self> {
+        let host = client.host()?;
         let mut socket = TcpStream::connect(host)?;
-        set_socket_recv_buffer_size(&socket, 4096)?;
         // Version 1.0 knows no chunks: what follows the head is the stream itself.
         let request = format!(
             "GET {} HTTP/1.0\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
@@ -188,8 +192,6 @@ impl Stalled {
     /// Reads at last; gives the last number it got, `last` or less if it was cut off.
     fn wake(mut self, last: u64) -> Result<u64> {
         self.socket.set_read_timeout(Some(LIMIT))?;
-        // The tiny window that helped to stall would now take minutes.
-        set_socket_recv_buffer_size(&self.socket, 1 << 20)?;
         let (mut parser, mut frames) = (Parser::default(), VecDeque::new());
         let (mut number, mut buffer) = (0, vec![0; 64 << 10]);
         let mut head = Vec::new();

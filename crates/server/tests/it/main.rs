@@ -1,0 +1,107 @@
+//! The server as its users meet it: the real binary, over HTTP and on the command line.
+//!
+//! What a deployment can switch is tested on both sides: every test given to [`on_both_sides`] runs once
+//! embedded (SQLite, in process) and once grown (PostgreSQL and Redis), with the same text (PF-7.2).
+
+mod access;
+mod agents;
+mod conventions;
+mod events;
+mod projects;
+mod running;
+mod tokens;
+
+use std::collections::BTreeMap;
+
+use artel_testkit::client::{Answer, Client};
+use artel_testkit::postgres::{self, Database};
+use artel_testkit::redis::{self, Redis};
+use artel_testkit::server::{Artel, Builder};
+use serde_json::{Value, json};
+
+pub(crate) const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
+
+/// A server with what it stands on. Dropped from top to bottom: the server before its database.
+pub(crate) struct World {
+    pub(crate) artel: Artel,
+    _database: Option<Database>,
+    _redis: Option<Redis>,
+}
+
+/// Which side of the switches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Side {
+    Embedded,
+    Grown,
+}
+
+impl Side {
+    pub(crate) fn start(self) -> World {
+        self.start_with(&[])
+    }
+
+    pub(crate) fn start_with(self, environment: &[(&str, &str)]) -> World {
+        let mut builder: Builder = Artel::new(ARTEL);
+        let (mut database, mut redis) = (None, None);
+        if let Self::Grown = self {
+            let (own, bus) = (postgres::database().unwrap(), redis::shared_or_own().unwrap());
+            builder = builder.database(own.url()).redis(&bus.url());
+            (database, redis) = (Some(own), Some(bus));
+        }
+        for (name, value) in environment {
+            builder = builder.env(name, value);
+        }
+        World { artel: builder.start().unwrap(), _database: database, _redis: redis }
+    }
+}
+
+impl World {
+    pub(crate) fn user(&self, name: &str) -> Client {
+        self.artel.client(name).unwrap()
+    }
+}
+
+/// A project without agents, and its path.
+pub(crate) async fn empty_project(client: &Client) -> String {
+    let body = json!({"name": "Empty", "starter_pack": "none"});
+    let created = client.post("/my/projects/", &body).await.unwrap();
+    assert_eq!(created.status, 201, "{}", created.body);
+    format!("/my/projects/{}", created.id().unwrap())
+}
+
+/// An agent with nothing special about it; its id.
+pub(crate) async fn add_agent(client: &Client, project: &str, name: &str) -> String {
+    let body = json!({"name": name, "config": {"model": "gpt-4"}});
+    let created = client.post(&format!("{project}/agents/"), &body).await.unwrap();
+    assert_eq!(created.status, 201, "{}", created.body);
+    created.id().unwrap().to_owned()
+}
+
+/// The messages of a validation error by field.
+pub(crate) fn faults(answer: &Answer) -> BTreeMap<String, String> {
+    assert_eq!(answer.status, 422, "{}", answer.body);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let errors = answer.body["errors"].as_array().unwrap();
+    errors.iter().map(|error| (text(&error["field"]), text(&error["message"]))).collect()
+}
+
+/// Makes each test run on both sides of every switch.
+macro_rules! on_both_sides {
+    ($($(#[$doc:meta])* async fn $name:ident($side:ident) $body:block)*) => {
+        $($(#[$doc])* async fn $name($side: $crate::Side) $body)*
+
+        mod embedded {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::Side::Embedded).await;
+            })*
+        }
+        mod grown {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name($crate::Side::Grown).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_both_sides;
