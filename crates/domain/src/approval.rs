@@ -9,6 +9,7 @@ use crate::{ApprovalId, ProjectId, RiskLevel, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = ApprovalKind)]
 pub enum Kind {
     Tool,
     Plan,
@@ -17,6 +18,7 @@ pub enum Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = ApprovalStatus)]
 pub enum Status {
     Pending,
     Approved,

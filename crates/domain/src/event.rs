@@ -14,9 +14,9 @@ macro_rules! events {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-        #[serde(tag = "event_type", content = "payload")]
+        #[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
         pub enum $name {
-            $($(#[$about])* #[serde(rename = $word)] $variant($variant),)*
+            $($(#[$about])* $variant($variant),)*
         }
 
         impl $name {
@@ -175,6 +175,7 @@ pub enum ResyncReason {
 
 /// Why the stream ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = StreamError)]
 pub struct Error {
     #[schema(example = "project_deleted")]
     pub error_code: String,

@@ -71,7 +71,9 @@ ids! {
 }
 
 /// A user of this server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(transparent)]
 #[schema(value_type = i64, example = 1)]
 pub struct UserId(pub i64);

@@ -38,13 +38,17 @@ impl Pack {
         let agents: Vec<_> = file.agents.into_iter().map(Member::into_parts).collect();
         for (at, (name, config)) in agents.iter().enumerate() {
             if name.is_empty() || name.chars().count() > 100 {
-                return Err(Malformed(format!("agent name {name:?} must have 1 to 100 characters")));
+                return Err(Malformed(format!(
+                    "agent name {name:?} must have 1 to 100 characters"
+                )));
             }
             if agents[..at].iter().any(|(earlier, _)| earlier == name) {
                 return Err(Malformed(format!("agent {name:?} stands twice")));
             }
             if !(1..=10).contains(&config.concurrency_limit) {
-                return Err(Malformed(format!("agent {name:?}: concurrency_limit must be 1 to 10")));
+                return Err(Malformed(format!(
+                    "agent {name:?}: concurrency_limit must be 1 to 10"
+                )));
             }
         }
         Ok(Self { name: file.name, description: file.description, agents })
@@ -100,7 +104,8 @@ mod tests {
 
     #[test]
     fn built_in_packs_are_whole() {
-        let names: Vec<_> = Pack::built_in().into_iter().map(|p| (p.name, p.agents.len())).collect();
+        let names: Vec<_> =
+            Pack::built_in().into_iter().map(|p| (p.name, p.agents.len())).collect();
         assert_eq!(names, [("workspace".to_owned(), 4), ("roles".to_owned(), 5)]);
     }
 
@@ -110,6 +115,11 @@ mod tests {
             + &"[[agents]]\nname='a'\nmodel='m'\nsystem_prompt=''\ntemperature=1.0\nmax_tokens=1\nmetadata={}\n".repeat(2);
         assert!(Pack::parse(&twice).unwrap_err().to_string().contains("\"a\" stands twice"));
         assert!(Pack::parse("name='none'\ndescription=''").is_err());
-        assert!(Pack::parse("name='x'\ndescription=''\ncolour=1").unwrap_err().to_string().contains("colour"));
+        assert!(
+            Pack::parse("name='x'\ndescription=''\ncolour=1")
+                .unwrap_err()
+                .to_string()
+                .contains("colour")
+        );
     }
 }

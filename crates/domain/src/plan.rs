@@ -11,6 +11,7 @@ use crate::{AgentId, PlanId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp,
 /// Where a plan, or one of its tasks, stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = PlanStatus)]
 pub enum Status {
     Pending,
     WaitingApproval,
@@ -78,6 +79,7 @@ pub struct Plan {
 
 /// One node of the graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PlanTask)]
 pub struct Task {
     pub id: TaskId,
     /// The node's name within the plan; `dependencies` speak of it.

@@ -97,14 +97,17 @@ impl Accounts {
 
     async fn resolve(&self, identity: &Identity) -> Result<Arc<User>> {
         let Identity { issuer, subject } = identity.clone();
-        let found = self.db.read(move |conn| {
-            Box::pin(async move { users::find(conn, &issuer, &subject).await })
-        });
+        let found = self
+            .db
+            .read(move |conn| Box::pin(async move { users::find(conn, &issuer, &subject).await }));
         if let Some(user) = found.await? {
             return Ok(Arc::new(user));
         }
         if !self.auto_provision {
-            return Err(Error::unauthenticated("unknown_user", "There is no account for this token"));
+            return Err(Error::unauthenticated(
+                "unknown_user",
+                "There is no account for this token",
+            ));
         }
         let Identity { issuer, subject } = identity.clone();
         let new = NewUser {
@@ -130,7 +133,9 @@ impl Accounts {
     /// Checks a password and gives a token. An unknown name takes as long as a wrong password, and reads the same.
     pub async fn log_in(&self, attempt: &LogIn) -> Result<Token> {
         let name = attempt.username.clone();
-        let found = self.db.read(move |conn| Box::pin(async move { users::with_password(conn, &name).await }));
+        let found = self
+            .db
+            .read(move |conn| Box::pin(async move { users::with_password(conn, &name).await }));
         let (user, hash) = match found.await? {
             Some((user, Some(hash))) => (Some(user), Some(hash)),
             Some((_, None)) | None => (None, None),
@@ -138,7 +143,9 @@ impl Accounts {
         let fits = self.passwords.verify(attempt.password.clone(), hash).await?;
         match user {
             Some(user) if fits && !user.disabled => self.token_for(&user, self.token_ttl),
-            Some(_) | None => Err(Error::unauthenticated("wrong_credentials", "Wrong name or password")),
+            Some(_) | None => {
+                Err(Error::unauthenticated("wrong_credentials", "Wrong name or password"))
+            }
         }
     }
 
@@ -150,11 +157,18 @@ impl Accounts {
 
     pub async fn find_local(&self, name: &str) -> Result<User> {
         let name = name.to_owned();
-        let found = self.db.read(move |conn| Box::pin(async move { users::find(conn, LOCAL, &name).await }));
+        let found = self
+            .db
+            .read(move |conn| Box::pin(async move { users::find(conn, LOCAL, &name).await }));
         found.await?.ok_or_else(|| Error::not_found("user"))
     }
 
-    pub async fn add_local(&self, name: &str, role: Role, password: Option<String>) -> Result<User> {
+    pub async fn add_local(
+        &self,
+        name: &str,
+        role: Role,
+        password: Option<String>,
+    ) -> Result<User> {
         if name.is_empty() || name.chars().count() > 255 || name.chars().any(char::is_control) {
             return Err(Error::invalid_field("name", "must have 1 to 255 visible characters"));
         }
@@ -166,11 +180,15 @@ impl Accounts {
             password_hash,
             created_at: self.clock.now(),
         };
-        let added = self.db.write(Lane::House, move |conn| Box::pin(async move { users::add(conn, &new).await }));
+        let added = self
+            .db
+            .write(Lane::House, move |conn| Box::pin(async move { users::add(conn, &new).await }));
         added.await.map_err(|error| match error {
-            artel_storage::Error::Duplicate => {
-                Error::new(Kind::Conflict, "user_exists", format!("There is a user named {name:?} already"))
-            }
+            artel_storage::Error::Duplicate => Error::new(
+                Kind::Conflict,
+                "user_exists",
+                format!("There is a user named {name:?} already"),
+            ),
             other => other.into(),
         })
     }
@@ -178,17 +196,17 @@ impl Accounts {
     pub async fn set_password(&self, name: &str, password: String) -> Result<()> {
         let Some(hash) = self.hash(Some(password)).await? else { return Ok(()) };
         let name = name.to_owned();
-        let change = self
-            .db
-            .write(Lane::House, move |conn| Box::pin(async move { users::set_password(conn, &name, &hash).await }));
+        let change = self.db.write(Lane::House, move |conn| {
+            Box::pin(async move { users::set_password(conn, &name, &hash).await })
+        });
         Ok(change.await?)
     }
 
     pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<()> {
         let name = name.to_owned();
-        let change = self
-            .db
-            .write(Lane::House, move |conn| Box::pin(async move { users::set_disabled(conn, &name, disabled).await }));
+        let change = self.db.write(Lane::House, move |conn| {
+            Box::pin(async move { users::set_disabled(conn, &name, disabled).await })
+        });
         Ok(change.await?)
     }
 
@@ -199,7 +217,10 @@ impl Accounts {
     async fn hash(&self, password: Option<String>) -> Result<Option<String>> {
         let Some(password) = password else { return Ok(None) };
         if password.chars().count() < PASSWORD {
-            return Err(Error::invalid_field("password", format!("must have at least {PASSWORD} characters")));
+            return Err(Error::invalid_field(
+                "password",
+                format!("must have at least {PASSWORD} characters"),
+            ));
         }
         self.passwords.hash(password).await.map(Some)
     }

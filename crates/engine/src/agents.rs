@@ -117,14 +117,20 @@ impl App {
         .map_err(|error| match error.code {
             "conflict" => taken,
             TOO_MANY => {
-                let message = format!("The project has {limit} agents, which is the limit; delete one first");
+                let message =
+                    format!("The project has {limit} agents, which is the limit; delete one first");
                 Error::new(Kind::Conflict, TOO_MANY, message)
             }
             _ => error,
         })
     }
 
-    pub async fn list_agents(&self, caller: &Caller, project: ProjectId, page: Page) -> Result<Listed<Agent>> {
+    pub async fn list_agents(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        page: Page,
+    ) -> Result<Listed<Agent>> {
         let scope = Scope { user: caller.user, project };
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
@@ -168,14 +174,23 @@ impl App {
         let app = self.clone();
         self.change_agent(caller, project, id, move |agent| {
             let merged = merged(app.schemas(), &agent, patch)?;
-            Ok(Agent { name: name.unwrap_or(agent.name), config: merged.into_inner().config, ..agent })
+            Ok(Agent {
+                name: name.unwrap_or(agent.name),
+                config: merged.into_inner().config,
+                ..agent
+            })
         })
         .await
         .map_err(|error| if error.code == "conflict" { taken } else { error })?
     }
 
     /// Deletes the agent and what hangs on it.
-    pub async fn delete_agent(&self, caller: &Caller, project: ProjectId, id: AgentId) -> Result<()> {
+    pub async fn delete_agent(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: AgentId,
+    ) -> Result<()> {
         let scope = Scope { user: caller.user, project };
         let now = self.clock().now();
         let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
@@ -231,14 +246,22 @@ async fn tell(
     change: AgentChange,
     at: Timestamp,
 ) -> artel_storage::Result<()> {
-    let event =
-        AgentStatusChanged { agent_id: agent.id, name: agent.name.clone(), status: agent.status, change };
+    let event = AgentStatusChanged {
+        agent_id: agent.id,
+        name: agent.name.clone(),
+        status: agent.status,
+        change,
+    };
     events::append(conn, scope.project, None, at, &event.into()).await?;
     Ok(())
 }
 
 /// The agent with the patch applied, checked as a new one would be.
-fn merged(schemas: &Schemas, agent: &Agent, patch: Option<Map<String, Value>>) -> Result<Checked<CreateAgent>> {
+fn merged(
+    schemas: &Schemas,
+    agent: &Agent,
+    patch: Option<Map<String, Value>>,
+) -> Result<Checked<CreateAgent>> {
     let mut whole = json!({ "name": agent.name, "config": agent.config });
     if let Some(patch) = patch {
         merge(&mut whole["config"], Value::Object(patch));

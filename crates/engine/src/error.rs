@@ -48,12 +48,20 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(kind: Kind, code: &'static str, message: impl Into<String>) -> Self {
-        Self { kind, code, message: message.into(), fields: Vec::new(), retry_after: None, source: None }
+        Self {
+            kind,
+            code,
+            message: message.into(),
+            fields: Vec::new(),
+            retry_after: None,
+            source: None,
+        }
     }
 
     pub fn not_found(what: &str) -> Self {
         let mut letters = what.chars();
-        let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        let capital: String =
+            letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
         Self::new(Kind::NotFound, "not_found", format!("{capital} not found"))
     }
 
@@ -79,8 +87,12 @@ impl Error {
     }
 
     pub fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self::new(Kind::Internal, "internal_error", "Something went wrong on the server; its log says what")
-            .because(source)
+        Self::new(
+            Kind::Internal,
+            "internal_error",
+            "Something went wrong on the server; its log says what",
+        )
+        .because(source)
     }
 
     /// The same error for one of several who waited for the same thing.
@@ -104,9 +116,8 @@ impl From<artel_storage::Error> for Error {
         use artel_storage::Error as Stored;
         match error {
             Stored::Missing(what) => Self::not_found(what),
-            Stored::Duplicate => {
-                Self::new(Kind::Conflict, "conflict", "It exists already").because(Stored::Duplicate)
-            }
+            Stored::Duplicate => Self::new(Kind::Conflict, "conflict", "It exists already")
+                .because(Stored::Duplicate),
             Stored::Refused(code) => Self::new(Kind::Conflict, code, error.to_string()),
             Stored::Busy => Self {
                 retry_after: Some(Duration::from_secs(1)),
@@ -114,7 +125,11 @@ impl From<artel_storage::Error> for Error {
             },
             Stored::Unavailable(_) => Self {
                 retry_after: Some(Duration::from_secs(2)),
-                ..Self::new(Kind::Unavailable, "database_unavailable", "The database cannot be reached; try again")
+                ..Self::new(
+                    Kind::Unavailable,
+                    "database_unavailable",
+                    "The database cannot be reached; try again",
+                )
             }
             .because(error),
             Stored::Fenced(_) => Self {
@@ -122,7 +137,9 @@ impl From<artel_storage::Error> for Error {
                 ..Self::new(Kind::Unavailable, "moved", "Another node has taken over; try again")
             }
             .because(error),
-            Stored::Damaged { .. } | Stored::Version(_) | Stored::Internal(_) => Self::internal(error),
+            Stored::Damaged { .. } | Stored::Version(_) | Stored::Internal(_) => {
+                Self::internal(error)
+            }
         }
     }
 }

@@ -169,7 +169,11 @@ impl App {
     ) -> Result<Subscription> {
         let feeds = &self.0.feeds;
         if feeds.0.closing.is_cancelled() {
-            return Err(Error::new(Kind::Unavailable, "stopping", "The server is stopping; try again"));
+            return Err(Error::new(
+                Kind::Unavailable,
+                "stopping",
+                "The server is stopping; try again",
+            ));
         }
         let place = feeds.place(caller.user, self.0.limits.streams_per_user())?;
         // The feed is opened before the end of the log is read: what is committed in between is in the window.
@@ -199,7 +203,8 @@ impl Feeds {
             places
         });
         places.try_acquire_owned().map_err(|_| {
-            let message = format!("You have {limit} event streams open, which is the limit; close one first");
+            let message =
+                format!("You have {limit} event streams open, which is the limit; close one first");
             Error::busy("too_many_streams", message, Duration::from_secs(5))
         })
     }

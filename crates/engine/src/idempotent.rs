@@ -21,8 +21,14 @@ pub struct IdempotencyKey {
 impl IdempotencyKey {
     /// `route` and `body` tell requests apart; `key` is 1 to 255 visible ASCII characters.
     pub fn new(key: &str, route: &str, body: &Value) -> Result<Self> {
-        if key.is_empty() || key.len() > 255 || !key.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
-            return Err(Error::invalid_field("Idempotency-Key", "must have 1 to 255 visible ASCII characters"));
+        if key.is_empty()
+            || key.len() > 255
+            || !key.bytes().all(|byte| (0x20..0x7f).contains(&byte))
+        {
+            return Err(Error::invalid_field(
+                "Idempotency-Key",
+                "must have 1 to 255 visible ASCII characters",
+            ));
         }
         let digest = Sha256::digest(format!("{route}\n{body}").as_bytes());
         let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -48,7 +54,9 @@ where
     T: Serialize + DeserializeOwned + Send + 'static,
     F: for<'c> FnOnce(&'c mut Conn) -> BoxFuture<'c, artel_storage::Result<T>> + Send + 'static,
 {
-    let Some(IdempotencyKey { key, fingerprint }) = key else { return Ok(db.write(lane, work).await?) };
+    let Some(IdempotencyKey { key, fingerprint }) = key else {
+        return Ok(db.write(lane, work).await?);
+    };
     let key = Key { user: caller.user, key, fingerprint };
     let now = clock.now();
     let kept = key.clone();
@@ -63,7 +71,9 @@ where
     };
     match outcome {
         Outcome::Done(value) => Ok(value),
-        Outcome::Otherwise => Err(Error::invalid_field("Idempotency-Key", "was used for another request")),
+        Outcome::Otherwise => {
+            Err(Error::invalid_field("Idempotency-Key", "was used for another request"))
+        }
     }
 }
 

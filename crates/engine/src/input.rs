@@ -67,7 +67,8 @@ impl Schemas {
             "$ref": format!("#/components/schemas/{}", T::name()),
             "components": { "schemas": parts },
         });
-        let validator = jsonschema::validator_for(&whole).map_err(|error| Error::internal(error.to_string()))?;
+        let validator = jsonschema::validator_for(&whole)
+            .map_err(|error| Error::internal(error.to_string()))?;
         self.0.insert(TypeId::of::<T>(), validator);
         Ok(())
     }
@@ -86,7 +87,9 @@ impl Schemas {
             return Err(Error::invalid(faults));
         }
         // The schema says all that the type wants; should it ever say less, the type has the last word.
-        serde_json::from_value(value).map(Checked).map_err(|error| Error::invalid_field("", error.to_string()))
+        serde_json::from_value(value)
+            .map(Checked)
+            .map_err(|error| Error::invalid_field("", error.to_string()))
     }
 }
 
@@ -109,7 +112,10 @@ fn describe(error: &ValidationError<'_>) -> Vec<Field> {
         ValidationErrorKind::Required { property } => {
             vec![field(property.as_str().unwrap_or_default(), "is required".to_owned())]
         }
-        #[expect(clippy::wildcard_enum_match_arm, reason = "every other fault says enough by itself")]
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "every other fault says enough by itself"
+        )]
         _ => {
             // Values may be megabytes, or secrets; the message names the rule instead.
             let message = error.masked_with("the value").to_string();
@@ -139,7 +145,10 @@ fn find_nul(value: &Value, path: &mut String, faults: &mut Vec<Field>) {
     };
     match value {
         Value::String(text) if text.contains('\0') => {
-            faults.push(Field { field: path.clone(), message: "contains a NUL character".to_owned() });
+            faults.push(Field {
+                field: path.clone(),
+                message: "contains a NUL character".to_owned(),
+            });
         }
         Value::Array(items) => {
             for (at, item) in items.iter().enumerate() {

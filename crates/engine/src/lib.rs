@@ -84,7 +84,11 @@ struct Inner {
 
 impl App {
     /// Builds the engine on an opened storage and starts its background work, which ends with [`App::stop`].
-    pub async fn start(storage: Storage, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
+    pub async fn start(
+        storage: Storage,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+    ) -> Result<Self> {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let packs = Packs::load(settings.packs_dir.as_deref())?;
         packs.find(&settings.starter_pack)?;

@@ -55,9 +55,11 @@ impl Limits {
         Self {
             requests: settings.requests.map(per_minute),
             accounts: per_minute(settings.log_ins),
-            addresses: per_minute(settings.log_ins.saturating_mul(
-                NonZeroU32::new(ACCOUNTS_PER_ADDRESS).expect("five is not zero"),
-            )),
+            addresses: per_minute(
+                settings.log_ins.saturating_mul(
+                    NonZeroU32::new(ACCOUNTS_PER_ADDRESS).expect("five is not zero"),
+                ),
+            ),
             clock: DefaultClock::default(),
             requests_per_minute: settings.requests.map(NonZeroU32::get),
             streams_per_user: settings.streams_per_user,
@@ -66,7 +68,10 @@ impl Limits {
 
     /// Counts a request of a user.
     pub fn request(&self, user: UserId) -> Result<Option<Allowance>> {
-        self.requests.as_ref().map(|limiter| self.count(limiter, &user, "Too many requests")).transpose()
+        self.requests
+            .as_ref()
+            .map(|limiter| self.count(limiter, &user, "Too many requests"))
+            .transpose()
     }
 
     /// Counts an attempt to log in, by account and by address.
@@ -96,7 +101,12 @@ impl Limits {
         self.addresses.retain_recent();
     }
 
-    fn count<K: Hash + Eq + Clone>(&self, limiter: &Keyed<K>, key: &K, refused: &str) -> Result<Allowance> {
+    fn count<K: Hash + Eq + Clone>(
+        &self,
+        limiter: &Keyed<K>,
+        key: &K,
+        refused: &str,
+    ) -> Result<Allowance> {
         match limiter.check_key(key) {
             Ok(state) => {
                 let limit = state.quota().burst_size().get();

@@ -17,15 +17,16 @@ impl Packs {
     pub(crate) fn load(folder: Option<&Path>) -> Result<Self> {
         let mut packs = Pack::built_in();
         if let Some(folder) = folder.filter(|folder| folder.is_dir()) {
-            let unreadable = |error: std::io::Error| Error::internal(format!("{}: {error}", folder.display()));
+            let unreadable =
+                |error: std::io::Error| Error::internal(format!("{}: {error}", folder.display()));
             for entry in std::fs::read_dir(folder).map_err(unreadable)? {
                 let path = entry.map_err(unreadable)?.path();
                 if path.extension().is_none_or(|ending| ending != "toml") {
                     continue;
                 }
                 let text = std::fs::read_to_string(&path).map_err(unreadable)?;
-                let pack =
-                    Pack::parse(&text).map_err(|error| Error::internal(format!("{}: {error}", path.display())))?;
+                let pack = Pack::parse(&text)
+                    .map_err(|error| Error::internal(format!("{}: {error}", path.display())))?;
                 packs.retain(|known| known.name != pack.name);
                 packs.push(pack);
             }
@@ -38,9 +39,15 @@ impl Packs {
         if name == NONE {
             return Ok(&[]);
         }
-        self.0.iter().find(|pack| pack.name == name).map(|pack| pack.agents.as_slice()).ok_or_else(|| {
-            let known: Vec<_> = self.0.iter().map(|pack| pack.name.as_str()).chain([NONE]).collect();
-            Error::invalid_field("starter_pack", format!("is not a known pack (there are: {})", known.join(", ")))
-        })
+        self.0.iter().find(|pack| pack.name == name).map(|pack| pack.agents.as_slice()).ok_or_else(
+            || {
+                let known: Vec<_> =
+                    self.0.iter().map(|pack| pack.name.as_str()).chain([NONE]).collect();
+                Error::invalid_field(
+                    "starter_pack",
+                    format!("is not a known pack (there are: {})", known.join(", ")),
+                )
+            },
+        )
     }
 }

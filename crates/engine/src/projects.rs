@@ -51,7 +51,8 @@ impl App {
     ) -> Result<NewProject> {
         let CreateProject { name, workspace_path, starter_pack } = input.into_inner();
         let now = self.clock().now();
-        let pack = self.0.packs.find(starter_pack.as_deref().unwrap_or(&self.0.settings.starter_pack))?;
+        let pack =
+            self.0.packs.find(starter_pack.as_deref().unwrap_or(&self.0.settings.starter_pack))?;
         // A microsecond apart, so that lists keep the pack's order.
         let moments = (0..).map(|place| now.plus(Duration::from_micros(place)));
         let team: Vec<Agent> = pack
@@ -91,8 +92,13 @@ impl App {
         })
         .await
         .map_err(|error| {
-            let message = format!("You have {limit} projects, which is the limit; delete one first");
-            if error.code == TOO_MANY { Error::new(Kind::Conflict, TOO_MANY, message) } else { error }
+            let message =
+                format!("You have {limit} projects, which is the limit; delete one first");
+            if error.code == TOO_MANY {
+                Error::new(Kind::Conflict, TOO_MANY, message)
+            } else {
+                error
+            }
         })
     }
 
@@ -138,8 +144,11 @@ impl App {
     /// Deletes the project with everything in it, and ends its event streams.
     pub async fn delete_project(&self, caller: &Caller, project: ProjectId) -> Result<()> {
         let scope = Scope { user: caller.user, project };
-        let change =
-            self.0.storage.db.write(Lane::Project(project), move |conn| Box::pin(projects::delete(conn, scope)));
+        let change = self
+            .0
+            .storage
+            .db
+            .write(Lane::Project(project), move |conn| Box::pin(projects::delete(conn, scope)));
         change.await?;
         self.0.feeds.deleted(project);
         Ok(())

@@ -26,7 +26,9 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
     loop {
         match round(&app, every).await {
             Ok(lease) => held = lease,
-            Err(error) => tracing::warn!(%error, source = error_source(&error), "reconciler round failed"),
+            Err(error) => {
+                tracing::warn!(%error, source = error_source(&error), "reconciler round failed")
+            }
         }
         tokio::select! {
             () = tokio::time::sleep(every) => {}
@@ -35,11 +37,9 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
     }
     // Another node need not wait for the lease to run out.
     if let Some(lease) = held {
-        let released = app
-            .0
-            .storage
-            .db
-            .write(Lane::House, move |conn| Box::pin(async move { leases::release(conn, &lease).await }));
+        let released = app.0.storage.db.write(Lane::House, move |conn| {
+            Box::pin(async move { leases::release(conn, &lease).await })
+        });
         if let Err(error) = released.await {
             tracing::warn!(%error, "releasing the reconciler's lease failed");
         }
@@ -67,7 +67,9 @@ async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
         match done {
             Ok(0) => {}
             Ok(rows) => tracing::info!(duty, rows, "reconciled"),
-            Err(error) => tracing::warn!(duty, %error, source = error_source(&error), "duty failed"),
+            Err(error) => {
+                tracing::warn!(duty, %error, source = error_source(&error), "duty failed")
+            }
         }
     }
     Ok(Some(lease))
@@ -124,7 +126,11 @@ async fn prune_events(app: &App, lease: &Lease, now: Timestamp) -> Result<u64> {
 async fn prune_answers(app: &App, lease: &Lease, now: Timestamp) -> Result<u64> {
     let before = now.minus(ANSWERS_KEPT);
     let db = &app.0.storage.db;
-    if db.read(|conn| Box::pin(idempotency::oldest(conn))).await?.is_none_or(|oldest| oldest >= before) {
+    if db
+        .read(|conn| Box::pin(idempotency::oldest(conn)))
+        .await?
+        .is_none_or(|oldest| oldest >= before)
+    {
         return Ok(0);
     }
     let lease = lease.clone();

@@ -21,7 +21,9 @@ mod settings;
 /// Gives every project a team of AI agents.
 #[derive(Debug, Parser)]
 #[command(name = "artel", version, propagate_version = true)]
-#[command(after_help = "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not allowed, 5 rejected, 6 timeout")]
+#[command(
+    after_help = "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 not allowed, 5 rejected, 6 timeout"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -173,7 +175,9 @@ fn start_logging(config: &Config) -> anyhow::Result<()> {
         .map_err(|error| Mistake(format!("log_level: {:?}: {error}", config.log_level)))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match config.log_format {
-        LogFormat::Text => log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init(),
+        LogFormat::Text => {
+            log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init()
+        }
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
     Ok(())

@@ -63,9 +63,14 @@ const OTHER_VARIABLES: [&str; 4] = ["ARTEL_CONFIG", "ARTEL_SERVER", "ARTEL_TOKEN
 
 impl Resolved {
     /// Reads everything that was said.
-    pub(crate) fn read(flags: &Flags, environment: &BTreeMap<String, String>) -> Result<Self, Mistake> {
+    pub(crate) fn read(
+        flags: &Flags,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Mistake> {
         let mut all = Self(
-            KEYS.iter().map(|key| (key.name, ((key.default)(environment), Origin::Default))).collect(),
+            KEYS.iter()
+                .map(|key| (key.name, ((key.default)(environment), Origin::Default)))
+                .collect(),
         );
         if let Some(path) = config_file(flags, environment) {
             all.take_file(&path)?;
@@ -87,11 +92,15 @@ impl Resolved {
 
     fn take_file(&mut self, path: &Path) -> Result<(), Mistake> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| Mistake(format!("{shown}: {error}")))?;
-        let table: toml::Table = text.parse().map_err(|error| Mistake(format!("{shown}: {error}")))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Mistake(format!("{shown}: {error}")))?;
+        let table: toml::Table =
+            text.parse().map_err(|error| Mistake(format!("{shown}: {error}")))?;
         for (name, value) in table {
             let key = known(&name).ok_or_else(|| {
-                Mistake(format!("{shown}: unknown key {name:?}; `artel config` lists those that exist"))
+                Mistake(format!(
+                    "{shown}: unknown key {name:?}; `artel config` lists those that exist"
+                ))
             })?;
             let value = Value::from_toml(key.kind, value)
                 .map_err(|why| Mistake(format!("{shown}: {name}: {why}")))?;
@@ -107,10 +116,12 @@ impl Resolved {
                 continue;
             }
             let key = known(&name.to_ascii_lowercase()).ok_or_else(|| {
-                Mistake(format!("unknown variable {variable}; `artel config` lists what can be set"))
+                Mistake(format!(
+                    "unknown variable {variable}; `artel config` lists what can be set"
+                ))
             })?;
-            let value =
-                Value::from_text(key.kind, text).map_err(|why| Mistake(format!("{variable}: {why}")))?;
+            let value = Value::from_text(key.kind, text)
+                .map_err(|why| Mistake(format!("{variable}: {why}")))?;
             self.set(key.name, value, Origin::Environment(variable.clone()));
         }
         Ok(())
@@ -123,9 +134,11 @@ impl Resolved {
             let text = match value {
                 Value::Unset => String::new(),
                 _ if key.secret => "(hidden)".to_owned(),
-                Value::Text(_) | Value::Number(_) | Value::Flag(_) | Value::List(_) | Value::Span(_) => {
-                    keys::without_password(&value.to_string())
-                }
+                Value::Text(_)
+                | Value::Number(_)
+                | Value::Flag(_)
+                | Value::List(_)
+                | Value::Span(_) => keys::without_password(&value.to_string()),
             };
             (key, text, origin)
         })
@@ -134,7 +147,9 @@ impl Resolved {
     fn text(&self, name: &str) -> Option<String> {
         match &self.0[name].0 {
             Value::Text(text) => Some(text.clone()),
-            Value::Unset | Value::Number(_) | Value::Flag(_) | Value::List(_) | Value::Span(_) => None,
+            Value::Unset | Value::Number(_) | Value::Flag(_) | Value::List(_) | Value::Span(_) => {
+                None
+            }
         }
     }
 
@@ -152,14 +167,18 @@ impl Resolved {
     fn list(&self, name: &str) -> Vec<String> {
         match &self.0[name].0 {
             Value::List(items) => items.clone(),
-            Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::Span(_) => Vec::new(),
+            Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::Span(_) => {
+                Vec::new()
+            }
         }
     }
 
     fn span(&self, name: &str) -> Duration {
         match self.0[name].0 {
             Value::Span(span) => span,
-            Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::List(_) => Duration::ZERO,
+            Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::List(_) => {
+                Duration::ZERO
+            }
         }
     }
 }
@@ -191,10 +210,11 @@ pub(crate) enum LogFormat {
 impl Config {
     /// Checks what was said. Makes the data folder and the server's secret when they are not there yet.
     pub(crate) fn from(said: &Resolved) -> Result<Self, Mistake> {
-        let required = |name: &str| said.text(name).ok_or_else(|| Mistake(format!("{name} is not set")));
-        let listen: SocketAddr = required("listen")?
-            .parse()
-            .map_err(|_| Mistake("listen: must be an address and a port, such as 127.0.0.1:8787".to_owned()))?;
+        let required =
+            |name: &str| said.text(name).ok_or_else(|| Mistake(format!("{name} is not set")));
+        let listen: SocketAddr = required("listen")?.parse().map_err(|_| {
+            Mistake("listen: must be an address and a port, such as 127.0.0.1:8787".to_owned())
+        })?;
         let data_dir = PathBuf::from(required("data_dir")?);
         let allowed_hosts = said.list("allowed_hosts");
         if !listen.ip().is_loopback() && allowed_hosts.is_empty() {
@@ -223,11 +243,16 @@ impl Config {
                 Database::Sqlite(PathBuf::from(path))
             }
             Some(_) => {
-                return Err(Mistake("database_url: must start with postgres:// or sqlite:".to_owned()));
+                return Err(Mistake(
+                    "database_url: must start with postgres:// or sqlite:".to_owned(),
+                ));
             }
         };
         let redis = said.text("redis_url");
-        if redis.as_ref().is_some_and(|url| !["redis://", "rediss://"].iter().any(|s| url.starts_with(s))) {
+        if redis
+            .as_ref()
+            .is_some_and(|url| !["redis://", "rediss://"].iter().any(|s| url.starts_with(s)))
+        {
             return Err(Mistake("redis_url: must start with redis:// or rediss://".to_owned()));
         }
         let log_format = match said.text("log_format").as_deref() {
@@ -236,10 +261,14 @@ impl Config {
             _ => return Err(Mistake("log_format: must be text or json".to_owned())),
         };
         let at_most = |name: &str, most: u64| match said.number(name) {
-            number if number > most => Err(Mistake(format!("{name}: {number} is more than {most}"))),
+            number if number > most => {
+                Err(Mistake(format!("{name}: {number} is more than {most}")))
+            }
             number => Ok(number),
         };
-        let small = |name: &str| at_most(name, 1_000_000_000).map(|number| usize::try_from(number).unwrap_or(0));
+        let small = |name: &str| {
+            at_most(name, 1_000_000_000).map(|number| usize::try_from(number).unwrap_or(0))
+        };
         let requests = u32::try_from(at_most("rate_limit_per_minute", 1_000_000)?).unwrap_or(0);
         let log_ins = u32::try_from(at_most("login_attempts_per_minute", 1000)?).unwrap_or(0);
         Ok(Self {
@@ -248,7 +277,9 @@ impl Config {
             allowed_hosts,
             cors_origins,
             body_limit: small("body_limit")?,
-            heartbeat: said.span("heartbeat").clamp(Duration::from_millis(100), Duration::from_secs(30)),
+            heartbeat: said
+                .span("heartbeat")
+                .clamp(Duration::from_millis(100), Duration::from_secs(30)),
             stall_timeout: said.span("stall_timeout"),
             shutdown_timeout: said.span("shutdown_timeout"),
             max_connections: small("max_connections")?,
@@ -262,8 +293,9 @@ impl Config {
                 },
                 limits: artel_engine::limits::Settings {
                     requests: NonZeroU32::new(requests),
-                    log_ins: NonZeroU32::new(log_ins)
-                        .ok_or_else(|| Mistake("login_attempts_per_minute: must be at least 1".to_owned()))?,
+                    log_ins: NonZeroU32::new(log_ins).ok_or_else(|| {
+                        Mistake("login_attempts_per_minute: must be at least 1".to_owned())
+                    })?,
                     streams_per_user: small("streams_per_user")?,
                 },
                 starter_pack: required("starter_pack")?,
@@ -289,7 +321,10 @@ fn config_file(flags: &Flags, environment: &BTreeMap<String, String>) -> Option<
     named.or_else(|| {
         let home = environment.get("HOME").map(|home| PathBuf::from(home).join(".config"));
         let own = environment.get("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
-        let usual = [own.map(|folder| folder.join("artel/config.toml")), Some("/etc/artel/config.toml".into())];
+        let usual = [
+            own.map(|folder| folder.join("artel/config.toml")),
+            Some("/etc/artel/config.toml".into()),
+        ];
         usual.into_iter().flatten().find(|path| path.is_file())
     })
 }

@@ -40,7 +40,12 @@ pub(crate) struct Settings {
 }
 
 /// Serves until `stop`, then until what is in flight is done, or its time is over.
-pub(crate) async fn serve(listener: TcpListener, service: Service, settings: &Settings, stop: CancellationToken) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    service: Service,
+    settings: &Settings,
+    stop: CancellationToken,
+) {
     let places = Arc::new(Semaphore::new(settings.max_connections));
     let graceful = GracefulShutdown::new();
     let tracker = TaskTracker::new();
@@ -63,7 +68,8 @@ pub(crate) async fn serve(listener: TcpListener, service: Service, settings: &Se
                 continue;
             }
         };
-        let connection = graceful.watch(connection(stream, peer, service.clone(), settings.stall_timeout));
+        let connection =
+            graceful.watch(connection(stream, peer, service.clone(), settings.stall_timeout));
         tracker.spawn(async move {
             let _place = place;
             if let Err(error) = connection.await {
@@ -83,8 +89,15 @@ fn connection(
     peer: SocketAddr,
     service: Service,
     stall: Duration,
-) -> http1::Connection<TokioIo<Unstalled>, impl hyper::service::HttpService<Incoming, ResBody = axum::body::Body, Error = std::convert::Infallible, Future: Send>>
-{
+) -> http1::Connection<
+    TokioIo<Unstalled>,
+    impl hyper::service::HttpService<
+        Incoming,
+        ResBody = axum::body::Body,
+        Error = std::convert::Infallible,
+        Future: Send,
+    >,
+> {
     // Small answers go out at once.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "setting TCP_NODELAY failed");

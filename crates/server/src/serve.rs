@@ -22,7 +22,10 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     let _lock = lock(&config)?;
     let metrics = install_metrics()?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
-        format!("cannot listen on {}; another program may have it (choose another with --listen)", config.listen)
+        format!(
+            "cannot listen on {}; another program may have it (choose another with --listen)",
+            config.listen
+        )
     })?;
     let address = listener.local_addr()?;
     let storage = Storage::open(&config.places).await.context("opening the storage")?;
@@ -54,7 +57,8 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
 
 /// Waits for a signal to stop, starts the drain, and returns only on a second one.
 fn signals(http: Http, stop: CancellationToken) -> anyhow::Result<impl Future<Output = ()>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
         tracing::info!("stopping; a second signal stops at once");

@@ -45,7 +45,9 @@ fn every_file_says_what_it_is_for_and_can_be_read_in_a_sitting() {
 /// Arrows point down: domain knows nobody, storage only domain, the engine no HTTP and no SQL, the testkit none of ours.
 #[test]
 fn crates_know_only_what_is_below_them() {
-    let manifest = |name: &str| fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap();
+    let manifest = |name: &str| {
+        fs::read_to_string(root().join("crates").join(name).join("Cargo.toml")).unwrap()
+    };
     let forbidden = [
         ("domain", vec!["artel-storage", "artel-engine", "tokio", "rusqlite", "redis", "axum"]),
         ("storage", vec!["artel-engine", "axum", "hyper"]),
@@ -56,7 +58,10 @@ fn crates_know_only_what_is_below_them() {
         let text = manifest(name);
         let known = text.split("[dev-dependencies]").next().unwrap();
         for stranger in strangers {
-            let depends = known.lines().any(|line| line.starts_with(&format!("{stranger}.")) || line.starts_with(&format!("{stranger} ")));
+            let depends = known.lines().any(|line| {
+                line.starts_with(&format!("{stranger}."))
+                    || line.starts_with(&format!("{stranger} "))
+            });
             assert!(!depends, "{name} must not know {stranger}");
         }
     }
@@ -65,10 +70,18 @@ fn crates_know_only_what_is_below_them() {
 /// The manual's table of settings is that of the program.
 #[test]
 fn the_manual_lists_every_setting() {
-    let output = std::process::Command::new(env!("CARGO_BIN_EXE_artel")).args(["config", "--json"]).env_clear().output().unwrap();
-    let keys: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_artel"))
+        .args(["config", "--json"])
+        .env_clear()
+        .output()
+        .unwrap();
+    let keys: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(&output.stdout).unwrap();
     let manual = fs::read_to_string(root().join("docs/configuration.md")).unwrap();
     for key in keys.keys() {
-        assert!(manual.contains(&format!("`{key}`")), "docs/configuration.md does not mention {key}");
+        assert!(
+            manual.contains(&format!("`{key}`")),
+            "docs/configuration.md does not mention {key}"
+        );
     }
 }

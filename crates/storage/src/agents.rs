@@ -99,7 +99,9 @@ fn read(row: &Row<'_>) -> Result<Agent> {
             "ready" => AgentStatus::Ready,
             "busy" => AgentStatus::Busy,
             "error" => AgentStatus::Error,
-            other => return Err(Error::Damaged { table: "agents", detail: format!("status {other:?}") }),
+            other => {
+                return Err(Error::Damaged { table: "agents", detail: format!("status {other:?}") });
+            }
         },
         config: row.json(3, "agents")?,
         created_at: row.time(4)?,

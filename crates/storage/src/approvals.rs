@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use artel_domain::approval::{Approval, Decision, Status};
-use artel_domain::event::{ApprovalRequired, ApprovalResolved, ApprovalTimeout, ApprovalTimeoutWarning};
+use artel_domain::event::{
+    ApprovalRequired, ApprovalResolved, ApprovalTimeout, ApprovalTimeoutWarning,
+};
 use artel_domain::{ApprovalId, ProjectId, UserId};
 
 use crate::db::{Row, values};
@@ -72,7 +74,12 @@ pub async fn get(conn: &mut Conn, user: UserId, id: ApprovalId) -> Result<Approv
 }
 
 /// Decides, if nobody has yet and there is time left.
-pub async fn decide(conn: &mut Conn, user: UserId, id: ApprovalId, answer: &Answer) -> Result<Answered> {
+pub async fn decide(
+    conn: &mut Conn,
+    user: UserId,
+    id: ApprovalId,
+    answer: &Answer,
+) -> Result<Answered> {
     let now = conn.now().await?;
     let status = Status::from(answer.decision);
     let won = conn
@@ -80,7 +87,15 @@ pub async fn decide(conn: &mut Conn, user: UserId, id: ApprovalId, answer: &Answ
             "update approvals
              set status = ?3, resolved_at = ?4, comment = ?5, decided_by = ?6, decided_from = ?7
              where id = ?1 and user_id = ?2 and status = 'pending' and expires_at > ?4",
-            values![id, user, status.as_str(), now, answer.comment.as_deref(), answer.by, answer.from],
+            values![
+                id,
+                user,
+                status.as_str(),
+                now,
+                answer.comment.as_deref(),
+                answer.by,
+                answer.from
+            ],
         )
         .await?;
     let approval = get(conn, user, id).await?;
@@ -122,13 +137,18 @@ pub async fn expire(conn: &mut Conn, id: ApprovalId) -> Result<()> {
         )
         .await?;
     if let Some(project) = project {
-        events::append(conn, project, None, now, &ApprovalTimeout { approval_id: id }.into()).await?;
+        events::append(conn, project, None, now, &ApprovalTimeout { approval_id: id }.into())
+            .await?;
     }
     Ok(())
 }
 
 /// Pending approvals with less than `left` to go whose people were not warned yet, with their projects.
-pub async fn ending(conn: &mut Conn, left: Duration, limit: u32) -> Result<Vec<(ApprovalId, ProjectId)>> {
+pub async fn ending(
+    conn: &mut Conn,
+    left: Duration,
+    limit: u32,
+) -> Result<Vec<(ApprovalId, ProjectId)>> {
     let now = conn.now().await?;
     conn.query(
         "select id, project_id from approvals

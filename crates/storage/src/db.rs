@@ -77,15 +77,19 @@ impl Db {
                 let source = pool::Source::Sqlite(path.clone());
                 let mut writer = sqlite::open_writer(path)?;
                 crate::migrate::run(&mut writer).await?;
-                ("sqlite", source, vec![sqlite::spawn_writer(writer, path.clone(), Arc::clone(&shared))?])
+                (
+                    "sqlite",
+                    source,
+                    vec![sqlite::spawn_writer(writer, path.clone(), Arc::clone(&shared))?],
+                )
             }
             Database::Postgres(url) => {
                 let config = postgres::Config::parse(url)?;
                 let mut first = config.connect().await?;
                 crate::migrate::run(&mut first).await?;
                 drop(first);
-                let lanes =
-                    (0..POSTGRES_LANES).map(|_| postgres::spawn_lane(config.clone(), Arc::clone(&shared)));
+                let lanes = (0..POSTGRES_LANES)
+                    .map(|_| postgres::spawn_lane(config.clone(), Arc::clone(&shared)));
                 ("postgres", pool::Source::Postgres(config.clone()), lanes.collect())
             }
         };
@@ -138,7 +142,10 @@ impl Db {
 
     /// Answers when the database can be read now.
     pub async fn ping(&self) -> Result<()> {
-        self.read(|conn| Box::pin(async move { conn.first("select 1", &[], |_| Ok(())).await.map(|_| ()) })).await
+        self.read(|conn| {
+            Box::pin(async move { conn.first("select 1", &[], |_| Ok(())).await.map(|_| ()) })
+        })
+        .await
     }
 }
 

@@ -59,7 +59,11 @@ impl From<rusqlite::Error> for Error {
             Some(code) if code.extended_code == rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY => {
                 Self::Missing("the row it belongs to")
             }
-            Some(code) if matches!(code.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            Some(code)
+                if matches!(code.code, ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) =>
+            {
+                Self::Busy
+            }
             Some(code)
                 if matches!(
                     code.code,
@@ -96,7 +100,10 @@ impl From<tokio_postgres::Error> for Error {
             || *state == SqlState::QUERY_CANCELED
         {
             Self::Busy
-        } else if ["08", "28", "3D", "53", "57", "58"].iter().any(|class| state.code().starts_with(class)) {
+        } else if ["08", "28", "3D", "53", "57", "58"]
+            .iter()
+            .any(|class| state.code().starts_with(class))
+        {
             Self::Unavailable(with_causes(&error))
         } else {
             Self::internal(error)

@@ -36,8 +36,14 @@ pub async fn append(
         )
         .await?
         .ok_or(Error::Missing("project"))?;
-    let recorded =
-        Recorded { project, seq, at, session, kind: event.kind().to_owned(), payload: event.payload() };
+    let recorded = Recorded {
+        project,
+        seq,
+        at,
+        session,
+        kind: event.kind().to_owned(),
+        payload: event.payload(),
+    };
     conn.execute(
         "insert into events (project_id, seq, at, session_id, kind, payload) values (?1, ?2, ?3, ?4, ?5, ?6)",
         values![project, seq, at, session, &recorded.kind, &recorded.payload],
@@ -60,12 +66,18 @@ pub async fn head(conn: &mut Conn, scope: Scope) -> Result<u64> {
 
 /// The number of the last event of a project whose reader was let in already; `None` when it was deleted.
 pub async fn latest(conn: &mut Conn, project: ProjectId) -> Result<Option<u64>> {
-    conn.first("select last_seq from projects where id = ?1", values![project], |row| row.count(0)).await
+    conn.first("select last_seq from projects where id = ?1", values![project], |row| row.count(0))
+        .await
 }
 
 /// Events after `after`, oldest first. They follow each other without a gap, but the first may be later than
 /// `after + 1` when older ones are no longer kept.
-pub async fn after(conn: &mut Conn, project: ProjectId, after: u64, limit: u32) -> Result<Vec<Recorded>> {
+pub async fn after(
+    conn: &mut Conn,
+    project: ProjectId,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<Recorded>> {
     conn.query(
         "select seq, at, session_id, kind, payload
          from events where project_id = ?1 and seq > ?2 order by seq limit ?3",

@@ -53,7 +53,10 @@ pub async fn keep(conn: &mut Conn, key: &Key, response: &str, at: Timestamp) -> 
 
 /// When the oldest answer that is kept was given.
 pub async fn oldest(conn: &mut Conn) -> Result<Option<Timestamp>> {
-    conn.first("select created_at from idempotency_keys order by created_at limit 1", &[], |row| row.time(0)).await
+    conn.first("select created_at from idempotency_keys order by created_at limit 1", &[], |row| {
+        row.time(0)
+    })
+    .await
 }
 
 /// Forgets answers from before `before`, some at a time; says how many.

@@ -20,7 +20,12 @@ pub struct Lease {
 }
 
 /// Takes the lease if it is free or overdue, or prolongs it if it is ours. `None`: another owner has it.
-pub async fn acquire(conn: &mut Conn, name: &str, owner: &str, span: Duration) -> Result<Option<Lease>> {
+pub async fn acquire(
+    conn: &mut Conn,
+    name: &str,
+    owner: &str,
+    span: Duration,
+) -> Result<Option<Lease>> {
     let now = conn.now().await?;
     let expires_at = now.plus(span);
     let epoch = conn
@@ -37,7 +42,12 @@ pub async fn acquire(conn: &mut Conn, name: &str, owner: &str, span: Duration) -
             |row| row.count(0),
         )
         .await?;
-    Ok(epoch.map(|epoch| Lease { name: name.to_owned(), owner: owner.to_owned(), epoch, expires_at }))
+    Ok(epoch.map(|epoch| Lease {
+        name: name.to_owned(),
+        owner: owner.to_owned(),
+        epoch,
+        expires_at,
+    }))
 }
 
 /// Fails with [`Error::Fenced`] unless the lease is still held, and keeps it so until the transaction ends.

@@ -7,7 +7,8 @@ use crate::db::{Conn, values};
 use crate::{Error, Result};
 
 /// Names and texts, in order. A text that was released is never changed; the next one is added.
-const MIGRATIONS: [(&str, &str); 1] = [("0001_ground", include_str!("../migrations/0001_ground.sql"))];
+const MIGRATIONS: [(&str, &str); 1] =
+    [("0001_ground", include_str!("../migrations/0001_ground.sql"))];
 
 /// Any number will do, as long as every version of the program uses the same.
 const LOCK: &str = "select pg_advisory_xact_lock(4851203349)";
@@ -26,19 +27,31 @@ pub(crate) async fn run(conn: &mut Conn) -> Result<()> {
 
 async fn migrate(conn: &mut Conn) -> Result<()> {
     conn.script("", LOCK).await?;
-    let table = "create table if not exists migrations (name text primary key, applied_at bigint not null)";
+    let table =
+        "create table if not exists migrations (name text primary key, applied_at bigint not null)";
     conn.script(table, table).await?;
-    let applied = conn.query("select name from migrations order by name", &[], |row| row.text(0)).await?;
-    if let Some(unknown) = applied.iter().find(|name| !MIGRATIONS.iter().any(|(known, _)| known == name)) {
+    let applied =
+        conn.query("select name from migrations order by name", &[], |row| row.text(0)).await?;
+    if let Some(unknown) =
+        applied.iter().find(|name| !MIGRATIONS.iter().any(|(known, _)| known == name))
+    {
         return Err(Error::Version(format!(
             "the database was written by a newer version of artel (it has migration {unknown}): \
              install that version, or start with another database"
         )));
     }
     for (name, text) in MIGRATIONS.iter().skip(applied.len()) {
-        conn.script(&text.replace("{clustered}", "without rowid"), &text.replace("{clustered}", "")).await?;
+        conn.script(
+            &text.replace("{clustered}", "without rowid"),
+            &text.replace("{clustered}", ""),
+        )
+        .await?;
         let now = conn.now().await?;
-        conn.execute("insert into migrations (name, applied_at) values (?1, ?2)", values![*name, now]).await?;
+        conn.execute(
+            "insert into migrations (name, applied_at) values (?1, ?2)",
+            values![*name, now],
+        )
+        .await?;
         tracing::info!(migration = name, "schema brought up to date");
     }
     Ok(())

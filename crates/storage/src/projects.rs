@@ -60,7 +60,9 @@ pub async fn list(conn: &mut Conn, user: UserId, page: Page) -> Result<Listed<Pr
 
 pub async fn count(conn: &mut Conn, user: UserId) -> Result<u64> {
     let total = conn
-        .first("select count(*) from projects where user_id = ?1", values![user], |row| row.count(0))
+        .first("select count(*) from projects where user_id = ?1", values![user], |row| {
+            row.count(0)
+        })
         .await?;
     Ok(total.unwrap_or(0))
 }
@@ -85,7 +87,10 @@ pub async fn update(conn: &mut Conn, project: &Project) -> Result<()> {
 /// Deletes the project and everything that hangs on it.
 pub async fn delete(conn: &mut Conn, scope: Scope) -> Result<()> {
     let deleted = conn
-        .execute("delete from projects where id = ?1 and user_id = ?2", values![scope.project, scope.user])
+        .execute(
+            "delete from projects where id = ?1 and user_id = ?2",
+            values![scope.project, scope.user],
+        )
         .await?;
     if deleted == 0 { Err(Error::Missing("project")) } else { Ok(()) }
 }

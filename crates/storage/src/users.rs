@@ -21,9 +21,16 @@ pub struct NewUser {
 /// Adds a user; [`Error::Duplicate`] when there is one.
 pub async fn add(conn: &mut Conn, new: &NewUser) -> Result<User> {
     let number = conn
-        .first("update counters set value = value + 1 where name = 'user' returning value", &[], |row| row.int(0))
+        .first(
+            "update counters set value = value + 1 where name = 'user' returning value",
+            &[],
+            |row| row.int(0),
+        )
         .await?
-        .ok_or_else(|| Error::Damaged { table: "counters", detail: "no counter for users".to_owned() })?;
+        .ok_or_else(|| Error::Damaged {
+            table: "counters",
+            detail: "no counter for users".to_owned(),
+        })?;
     conn.execute(
         "insert into users (id, issuer, subject, role, password_hash, created_at) values (?1, ?2, ?3, ?4, ?5, ?6)",
         values![
@@ -55,7 +62,12 @@ pub async fn find(conn: &mut Conn, issuer: &str, subject: &str) -> Result<Option
 }
 
 pub async fn by_id(conn: &mut Conn, id: UserId) -> Result<Option<User>> {
-    conn.first("select id, subject, role, disabled, created_at from users where id = ?1", values![id], read).await
+    conn.first(
+        "select id, subject, role, disabled, created_at from users where id = ?1",
+        values![id],
+        read,
+    )
+    .await
 }
 
 /// A local user with the hash of their password, if they have one.
@@ -76,7 +88,8 @@ pub async fn list(conn: &mut Conn, page: Page) -> Result<Listed<User>> {
             read,
         )
         .await?;
-    let total = conn.first("select count(*) from users", &[], |row| row.count(0)).await?.unwrap_or(0);
+    let total =
+        conn.first("select count(*) from users", &[], |row| row.count(0)).await?.unwrap_or(0);
     Ok(Listed { items, total })
 }
 
@@ -107,7 +120,9 @@ fn read(row: &Row<'_>) -> Result<User> {
         role: match row.text(2)?.as_str() {
             "admin" => Role::Admin,
             "user" => Role::User,
-            other => return Err(Error::Damaged { table: "users", detail: format!("role {other:?}") }),
+            other => {
+                return Err(Error::Damaged { table: "users", detail: format!("role {other:?}") });
+            }
         },
         disabled: row.truth(3)?,
         created_at: row.time(4)?,

@@ -8,11 +8,14 @@ use artel_domain::approval::{Approval, Decision, Kind, Status};
 use artel_domain::event::{AgentChange, AgentStatusChanged};
 use artel_domain::plan::{self, Plan, Task};
 use artel_domain::{
-    AgentId, AgentStatus, ApprovalId, Clock, PlanId, Project, ProjectId, RiskLevel, Role, SystemClock, TaskId, UserId,
+    AgentId, AgentStatus, ApprovalId, Clock, PlanId, Project, ProjectId, RiskLevel, Role,
+    SystemClock, TaskId, UserId,
 };
 use artel_storage::approvals::{Answer, Answered};
 use artel_storage::users::{LOCAL, NewUser};
-use artel_storage::{Database, Db, Error, Lane, Scope, approvals, events, leases, plans, projects, users};
+use artel_storage::{
+    Database, Db, Error, Lane, Scope, approvals, events, leases, plans, projects, users,
+};
 use artel_testkit::postgres;
 use serde_json::json;
 
@@ -117,21 +120,26 @@ fn question(scope: Scope, ttl: Duration) -> Approval {
 
 async fn ask(db: &Db, approval: &Approval) {
     let stored = approval.clone();
-    db.write(Lane::Project(approval.project_id), move |conn| Box::pin(async move { approvals::ask(conn, &stored).await }))
-        .await
-        .unwrap();
+    db.write(Lane::Project(approval.project_id), move |conn| {
+        Box::pin(async move { approvals::ask(conn, &stored).await })
+    })
+    .await
+    .unwrap();
 }
 
 async fn answer(db: &Db, approval: &Approval, decision: Decision, by: UserId) -> Answered {
     let (user, id) = (approval.user_id, approval.id);
     let answer = Answer { decision, comment: Some("because".to_owned()), by, from: "web" };
-    db.write(Lane::Project(approval.project_id), move |conn| Box::pin(async move { approvals::decide(conn, user, id, &answer).await }))
-        .await
-        .unwrap()
+    db.write(Lane::Project(approval.project_id), move |conn| {
+        Box::pin(async move { approvals::decide(conn, user, id, &answer).await })
+    })
+    .await
+    .unwrap()
 }
 
 async fn kinds(db: &Db, scope: Scope) -> Vec<String> {
-    let recorded = db.read(move |conn| Box::pin(events::after(conn, scope.project, 0, 1000))).await.unwrap();
+    let recorded =
+        db.read(move |conn| Box::pin(events::after(conn, scope.project, 0, 1000))).await.unwrap();
     assert!(recorded.iter().zip(1..).all(|(event, seq)| event.seq == seq), "numbers have no gap");
     recorded.into_iter().map(|event| event.kind).collect()
 }
@@ -358,11 +366,27 @@ async fn plans_have_their_indexes() {
         rows.filter_map(Result::unwrap).collect::<Vec<_>>().join("\n")
     };
     let indexes = text("select sql from sqlite_master where type = 'index'");
-    for index in ["task_plans (user_id, session_id)", "task_plan_tasks (plan_id)", "task_plans (status, created_at)"] {
+    for index in [
+        "task_plans (user_id, session_id)",
+        "task_plan_tasks (plan_id)",
+        "task_plans (status, created_at)",
+    ] {
         assert!(indexes.contains(index), "{index}: {indexes}");
     }
     let columns = text("select name from pragma_table_info('task_plan_tasks')");
-    for column in ["plan_id", "task_id", "description", "agent_id", "dependencies", "estimated_cost", "estimated_duration", "risk_level", "status", "result", "created_at"] {
+    for column in [
+        "plan_id",
+        "task_id",
+        "description",
+        "agent_id",
+        "dependencies",
+        "estimated_cost",
+        "estimated_duration",
+        "risk_level",
+        "status",
+        "result",
+        "created_at",
+    ] {
         assert!(columns.contains(column), "{column}");
     }
 }
@@ -372,7 +396,10 @@ async fn plans_have_their_indexes() {
 async fn a_newer_database_is_refused() {
     let store = Side::Sqlite.open().await;
     let Database::Sqlite(path) = &store.place else { unreachable!("it is SQLite") };
-    rusqlite::Connection::open(path).unwrap().execute("insert into migrations values ('9999_future', 0)", []).unwrap();
+    rusqlite::Connection::open(path)
+        .unwrap()
+        .execute("insert into migrations values ('9999_future', 0)", [])
+        .unwrap();
     let Err(error) = Db::open(&store.place).await else { panic!("it was opened") };
     assert!(error.to_string().contains("newer version"), "{error}");
 }
@@ -384,9 +411,13 @@ async fn postgres_gone_and_back() {
     let url = server.database().unwrap();
     let db = Db::open(&Database::Postgres(url)).await.unwrap();
     let scope = scope(&db).await;
-    let append = || db.write(Lane::Project(scope.project), move |conn| Box::pin(async move {
-        events::append(conn, scope.project, None, SystemClock.now(), &an_event()).await
-    }));
+    let append = || {
+        db.write(Lane::Project(scope.project), move |conn| {
+            Box::pin(async move {
+                events::append(conn, scope.project, None, SystemClock.now(), &an_event()).await
+            })
+        })
+    };
     append().await.unwrap();
     server.crash().unwrap();
     assert!(matches!(append().await, Err(Error::Unavailable(_))));

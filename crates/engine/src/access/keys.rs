@@ -76,7 +76,10 @@ impl Keys {
         Ok(Self(Arc::new(Inner {
             signing: EncodingKey::from_secret(bytes),
             local: DecodingKey::from_secret(bytes),
-            outside: outside.map(|outside| read_keys(&outside.key)).transpose()?.unwrap_or_default(),
+            outside: outside
+                .map(|outside| read_keys(&outside.key))
+                .transpose()?
+                .unwrap_or_default(),
             issuer: outside.and_then(|outside| outside.issuer.clone()),
             audience: outside.and_then(|outside| outside.audience.clone()),
         })))
@@ -87,13 +90,18 @@ impl Keys {
         let iat = now.as_seconds();
         let exp = now.plus(ttl).as_seconds();
         let claims = Claims { sub: name.to_owned(), iss: None, iat, exp };
-        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.0.signing).map_err(Error::internal)
+        jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.0.signing)
+            .map_err(Error::internal)
     }
 
     /// Whom the token is for, if it is good.
     pub fn verify(&self, token: &str) -> Result<Identity> {
-        let header = jsonwebtoken::decode_header(token).map_err(|_| refused("Token is malformed"))?;
-        #[expect(clippy::wildcard_enum_match_arm, reason = "whatever is not allowed is refused, also what comes later")]
+        let header =
+            jsonwebtoken::decode_header(token).map_err(|_| refused("Token is malformed"))?;
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "whatever is not allowed is refused, also what comes later"
+        )]
         match header.alg {
             Algorithm::HS256 => {
                 let mut rules = rules(Algorithm::HS256);
@@ -103,9 +111,11 @@ impl Keys {
             }
             Algorithm::RS256 | Algorithm::ES256 | Algorithm::EdDSA => {
                 let key = self.0.outside.iter().find(|key| {
-                    key.algorithm == header.alg && (header.kid.is_none() || key.id.is_none() || key.id == header.kid)
+                    key.algorithm == header.alg
+                        && (header.kid.is_none() || key.id.is_none() || key.id == header.kid)
                 });
-                let key = key.ok_or_else(|| refused("Token was signed with a key that is not known here"))?;
+                let key = key
+                    .ok_or_else(|| refused("Token was signed with a key that is not known here"))?;
                 let mut rules = rules(header.alg);
                 match &self.0.issuer {
                     Some(issuer) => {
@@ -123,7 +133,10 @@ impl Keys {
                 }
                 let claims = decode(token, &key.key, &rules)?;
                 // An issuer without a name is still not us.
-                let issuer = claims.iss.filter(|iss| !iss.is_empty()).unwrap_or_else(|| "outside".to_owned());
+                let issuer = claims
+                    .iss
+                    .filter(|iss| !iss.is_empty())
+                    .unwrap_or_else(|| "outside".to_owned());
                 Ok(Identity { issuer, subject: claims.sub })
             }
             _ => Err(refused("Token algorithm is not allowed")),
@@ -140,15 +153,18 @@ fn rules(algorithm: Algorithm) -> Validation {
 }
 
 fn decode(token: &str, key: &DecodingKey, rules: &Validation) -> Result<Claims> {
-    let claims = jsonwebtoken::decode::<Claims>(token, key, rules).map_err(|error| match error.kind() {
-        ErrorKind::ExpiredSignature => Error::unauthenticated("token_expired", "Token expired"),
-        ErrorKind::ImmatureSignature => refused("Token is not valid yet"),
-        ErrorKind::InvalidIssuer => refused("Token is of another issuer"),
-        ErrorKind::InvalidAudience => refused("Token is for another audience"),
-        ErrorKind::MissingRequiredClaim(claim) => refused(&format!("Token lacks the claim {claim}")),
-        ErrorKind::InvalidSignature => refused("Token signature is wrong"),
-        _ => refused("Token is not valid"),
-    })?;
+    let claims =
+        jsonwebtoken::decode::<Claims>(token, key, rules).map_err(|error| match error.kind() {
+            ErrorKind::ExpiredSignature => Error::unauthenticated("token_expired", "Token expired"),
+            ErrorKind::ImmatureSignature => refused("Token is not valid yet"),
+            ErrorKind::InvalidIssuer => refused("Token is of another issuer"),
+            ErrorKind::InvalidAudience => refused("Token is for another audience"),
+            ErrorKind::MissingRequiredClaim(claim) => {
+                refused(&format!("Token lacks the claim {claim}"))
+            }
+            ErrorKind::InvalidSignature => refused("Token signature is wrong"),
+            _ => refused("Token is not valid"),
+        })?;
     let subject = &claims.claims.sub;
     if subject.is_empty() || subject.chars().count() > 255 || subject.contains('\0') {
         return Err(refused("Token subject must have 1 to 255 characters"));
@@ -163,7 +179,8 @@ fn refused(message: &str) -> Error {
 fn read_keys(text: &str) -> Result<Vec<OutsideKey>> {
     let unusable = |why: String| Error::invalid_field("auth.public_key_file", why);
     if text.trim_start().starts_with('{') {
-        let set: JwkSet = serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
+        let set: JwkSet =
+            serde_json::from_str(text).map_err(|error| unusable(error.to_string()))?;
         let keys: Result<Vec<_>> = set
             .keys
             .iter()
@@ -185,7 +202,9 @@ fn read_keys(text: &str) -> Result<Vec<OutsideKey>> {
         .map(|key| (Algorithm::RS256, key))
         .or_else(|_| DecodingKey::from_ec_pem(pem).map(|key| (Algorithm::ES256, key)))
         .or_else(|_| DecodingKey::from_ed_pem(pem).map(|key| (Algorithm::EdDSA, key)))
-        .map_err(|_| unusable("is neither a JSON Web Key Set nor a public key in PEM".to_owned()))?;
+        .map_err(|_| {
+            unusable("is neither a JSON Web Key Set nor a public key in PEM".to_owned())
+        })?;
     Ok(vec![OutsideKey { id: None, algorithm, key }])
 }
 
@@ -194,8 +213,12 @@ fn jwk_algorithm(jwk: &jsonwebtoken::jwk::Jwk) -> Option<Algorithm> {
     use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve};
     let by_shape = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => Algorithm::RS256,
-        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => Algorithm::ES256,
-        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => Algorithm::EdDSA,
+        AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => {
+            Algorithm::ES256
+        }
+        AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => {
+            Algorithm::EdDSA
+        }
         _ => return None,
     };
     let stated = match jwk.common.key_algorithm {

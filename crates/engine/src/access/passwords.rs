@@ -40,13 +40,17 @@ impl Passwords {
     pub(super) async fn verify(&self, password: String, hash: Option<String>) -> Result<bool> {
         let hash = hash.unwrap_or_else(|| self.decoy.clone());
         self.aside(move || {
-            let parsed = PasswordHash::new(&hash).map_err(|error| Error::internal(error.to_string()))?;
+            let parsed =
+                PasswordHash::new(&hash).map_err(|error| Error::internal(error.to_string()))?;
             Ok(Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok())
         })
         .await
     }
 
-    async fn aside<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(Error::internal)?;
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;

@@ -82,7 +82,8 @@ pub(super) async fn hear(feeds: Feeds, bus: Arc<dyn Bus>, stop: CancellationToke
             };
             match heard {
                 Some(Heard::Ring { payload, .. }) => {
-                    let project = std::str::from_utf8(&payload).ok().and_then(|text| text.parse().ok());
+                    let project =
+                        std::str::from_utf8(&payload).ok().and_then(|text| text.parse().ok());
                     if let Some(feed) = project.and_then(|project| feeds.listened_to(project))
                         && let Err(error) = feeds.refresh(&feed).await
                     {

@@ -36,7 +36,13 @@ impl Frame {
         Self::render(None, signal.kind(), &signal.payload(), at, None)
     }
 
-    fn render(seq: Option<u64>, kind: &str, payload: &str, at: Timestamp, session: Option<SessionId>) -> Self {
+    fn render(
+        seq: Option<u64>,
+        kind: &str,
+        payload: &str,
+        at: Timestamp,
+        session: Option<SessionId>,
+    ) -> Self {
         // Serde escapes every line break, so the JSON is one line of an SSE frame whatever is in it.
         let payload: &RawValue = serde_json::from_str(payload).unwrap_or(RawValue::NULL);
         let mut text = Vec::with_capacity(payload.get().len() + 256);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use artel_domain::event::{Error as Ended, Heartbeat, Resync, ResyncReason};
 use artel_domain::SessionId;
+use artel_domain::event::{Error as Ended, Heartbeat, Resync, ResyncReason};
 use artel_storage::events;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
@@ -45,10 +45,19 @@ impl Subscription {
     ) -> Self {
         let newest = feed.newest.subscribe();
         let unknown = (after > head).then(|| {
-            let resync = Resync { requested: after, resumed_after: head, reason: ResyncReason::Unknown };
+            let resync =
+                Resync { requested: after, resumed_after: head, reason: ResyncReason::Unknown };
             signal(feeds.0.clock.as_ref(), &resync.into())
         });
-        Self { feeds, feed, newest, session, cursor: after.min(head), first: unknown, _place: place }
+        Self {
+            feeds,
+            feed,
+            newest,
+            session,
+            cursor: after.min(head),
+            first: unknown,
+            _place: place,
+        }
     }
 
     /// Waits for events and gives them. May be dropped while it waits; nothing is lost.
@@ -61,7 +70,8 @@ impl Subscription {
                 return Ok(Batch::End(None));
             }
             let newest = *self.newest.borrow_and_update();
-            let frames = if newest > self.cursor { self.advance(newest).await? } else { Vec::new() };
+            let frames =
+                if newest > self.cursor { self.advance(newest).await? } else { Vec::new() };
             if !frames.is_empty() {
                 return Ok(Batch::Frames(frames));
             }
@@ -105,7 +115,8 @@ impl Subscription {
     async fn from_log(&mut self, newest: u64) -> Result<(Vec<Frame>, Option<Frame>)> {
         let (project, after) = (self.feed.project, self.cursor);
         let limit = u32::try_from(AT_ONCE).expect("it is small");
-        let log = self.feeds.0.db.read(move |conn| Box::pin(events::after(conn, project, after, limit)));
+        let log =
+            self.feeds.0.db.read(move |conn| Box::pin(events::after(conn, project, after, limit)));
         let recorded = log.await?;
         if recorded.is_empty() && self.feed.gone.is_cancelled() {
             self.cursor = newest;
@@ -114,8 +125,11 @@ impl Subscription {
         // Numbers have no holes, so what does not follow the cursor was pruned (or went with the project).
         let follows = recorded.first().map_or(newest, |event| event.seq - 1);
         let gap = (follows > self.cursor).then(|| {
-            let resync =
-                Resync { requested: self.cursor, resumed_after: follows, reason: ResyncReason::TooOld };
+            let resync = Resync {
+                requested: self.cursor,
+                resumed_after: follows,
+                reason: ResyncReason::TooOld,
+            };
             signal(self.feeds.0.clock.as_ref(), &resync.into())
         });
         self.cursor = follows;
@@ -123,8 +137,10 @@ impl Subscription {
     }
 
     fn deleted(&self) -> Frame {
-        let ended =
-            Ended { error_code: "project_deleted".to_owned(), detail: "The project was deleted".to_owned() };
+        let ended = Ended {
+            error_code: "project_deleted".to_owned(),
+            detail: "The project was deleted".to_owned(),
+        };
         signal(self.feeds.0.clock.as_ref(), &ended.into())
     }
 }

@@ -33,7 +33,9 @@ pub(super) async fn manage(config: &Config, command: UserCommand) -> anyhow::Res
             }
             print(&format!("Added {} (number {}).", user.name, user.id))?;
             if without {
-                print(&format!("No password: use a token (artel token {name}), or set one (artel user passwd {name})."))?;
+                print(&format!(
+                    "No password: use a token (artel token {name}), or set one (artel user passwd {name})."
+                ))?;
             }
             Ok(())
         }
@@ -41,8 +43,9 @@ pub(super) async fn manage(config: &Config, command: UserCommand) -> anyhow::Res
         UserCommand::Passwd { name, password_stdin } => {
             let accounts = open(config).await?;
             accounts.find_local(&name).await?;
-            let password = ask_password(password_stdin)?
-                .ok_or_else(|| Mistake("there is no terminal to ask at: use --password-stdin".to_owned()))?;
+            let password = ask_password(password_stdin)?.ok_or_else(|| {
+                Mistake("there is no terminal to ask at: use --password-stdin".to_owned())
+            })?;
             accounts.set_password(&name, password).await?;
             print("The password is set.")
         }
@@ -65,7 +68,8 @@ pub(super) async fn token(config: &Config, request: TokenRequest) -> anyhow::Res
             accounts.add_local(&name, role(false), None).await?
         }
         Err(error) if error.kind == Kind::NotFound => {
-            return Err(anyhow::Error::new(error).context(format!("no user {name:?}; add one with: artel user add {name}")));
+            return Err(anyhow::Error::new(error)
+                .context(format!("no user {name:?}; add one with: artel user add {name}")));
         }
         found => found?,
     };

@@ -49,7 +49,11 @@ pub(super) async fn examine(said: Result<Resolved, Mistake>, as_json: bool) -> a
     let findings = match said.and_then(|said| Config::from(&said)) {
         Ok(config) => look(&config).await,
         Err(mistake) => {
-            vec![Finding::wrong("configuration", mistake.to_string(), "mend it; `artel config` shows what is set where")]
+            vec![Finding::wrong(
+                "configuration",
+                mistake.to_string(),
+                "mend it; `artel config` shows what is set where",
+            )]
         }
     };
     if as_json {
@@ -81,14 +85,19 @@ async fn look(config: &Config) -> Vec<Finding> {
     ];
     match Storage::open(&config.places).await {
         Ok(storage) => {
-            findings.push(Finding::ok("database", format!("{}, schema up to date", storage.db.kind())));
+            findings
+                .push(Finding::ok("database", format!("{}, schema up to date", storage.db.kind())));
             findings.push(bus(&storage).await);
             findings.push(accounts(config, &storage).await);
         }
         Err(error) => {
             let remedy = match config.places.database {
-                Database::Sqlite(_) => "check that the disk has room and the data folder is yours to write",
-                Database::Postgres(_) => "check that the server runs and database_url names it, its user and its password",
+                Database::Sqlite(_) => {
+                    "check that the disk has room and the data folder is yours to write"
+                }
+                Database::Postgres(_) => {
+                    "check that the server runs and database_url names it, its user and its password"
+                }
             };
             findings.push(Finding::wrong("database", error.to_string(), remedy));
         }
@@ -101,13 +110,21 @@ fn data_folder(config: &Config) -> Finding {
     match rustix::fs::statvfs(&config.data_dir) {
         Ok(disk) if disk.f_bavail * disk.f_frsize < ROOM => {
             let left = disk.f_bavail * disk.f_frsize / 1024 / 1024;
-            Finding::note("data folder", format!("{shown}: {left} MiB left"), "make room on that disk")
+            Finding::note(
+                "data folder",
+                format!("{shown}: {left} MiB left"),
+                "make room on that disk",
+            )
         }
         Ok(disk) => {
             let left = disk.f_bavail * disk.f_frsize / 1024 / 1024 / 1024;
             Finding::ok("data folder", format!("{shown}, {left} GiB left"))
         }
-        Err(error) => Finding::wrong("data folder", format!("{shown}: {error}"), "choose another with --data-dir"),
+        Err(error) => Finding::wrong(
+            "data folder",
+            format!("{shown}: {error}"),
+            "choose another with --data-dir",
+        ),
     }
 }
 
@@ -119,7 +136,11 @@ fn port(config: &Config) -> Finding {
             format!("{} is taken", config.listen),
             "fine if that is artel itself; otherwise choose another with --listen",
         ),
-        Err(error) => Finding::wrong("port", format!("{}: {error}", config.listen), "choose another with --listen"),
+        Err(error) => Finding::wrong(
+            "port",
+            format!("{}: {error}", config.listen),
+            "choose another with --listen",
+        ),
     }
 }
 
@@ -141,7 +162,9 @@ async fn accounts(config: &Config, storage: &Storage) -> Finding {
         Err(error) => Err(error),
     };
     match total {
-        Ok(0) => Finding::note("accounts", "there is none yet", "make one: artel user add NAME --admin"),
+        Ok(0) => {
+            Finding::note("accounts", "there is none yet", "make one: artel user add NAME --admin")
+        }
         Ok(total) => Finding::ok("accounts", total.to_string()),
         Err(error) => Finding::wrong("accounts", error.to_string(), "see the database above"),
     }

@@ -19,7 +19,9 @@ pub(super) fn prepare_folder(folder: &Path) -> Result<(), Mistake> {
         .mode(0o700)
         .create(folder)
         .map_err(|error| Mistake(format!("data_dir: cannot make {shown}: {error}")))?;
-    let mode = fs::metadata(folder).map_err(|error| Mistake(format!("data_dir: {shown}: {error}")))?.permissions();
+    let mode = fs::metadata(folder)
+        .map_err(|error| Mistake(format!("data_dir: {shown}: {error}")))?
+        .permissions();
     if mode.mode() & 0o022 != 0 {
         return Err(Mistake(format!(
             "refused to start: others can write to the data folder {shown}\n  Mend it with: chmod 700 {shown}"
@@ -47,24 +49,33 @@ pub(super) fn keys(said: &Resolved, folder: &Path) -> Result<Keys, Mistake> {
             audience: said.text("jwt_audience"),
         }),
     };
-    Keys::new(&secret, outside.as_ref()).map_err(|error| Mistake(format!("refused to start: {error}")))
+    Keys::new(&secret, outside.as_ref())
+        .map_err(|error| Mistake(format!("refused to start: {error}")))
 }
 
 fn own_secret(path: &Path) -> Result<SecretString, Mistake> {
     let failed = |error: std::io::Error| Mistake(format!("{}: {error}", path.display()));
     if !path.exists() {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes).map_err(|error| Mistake(format!("no random bytes: {error}")))?;
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Mistake(format!("no random bytes: {error}")))?;
         let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         // Written aside and linked into place: a start that is killed, or one beside us, never leaves half of it.
         let aside = path.with_extension(format!("{}.new", std::process::id()));
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&aside).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&aside)
+            .map_err(failed)?;
         file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         let linked = fs::hard_link(&aside, path);
         fs::remove_file(&aside).map_err(failed)?;
         match linked {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
             Ok(()) | Err(_) => {}
         }
     }

@@ -28,9 +28,9 @@ impl Value {
         Ok(match kind {
             Kind::Text if text.is_empty() => Self::Unset,
             Kind::Text => Self::Text(text.to_owned()),
-            Kind::Number => {
-                Self::Number(text.parse().map_err(|_| format!("{text:?} is not a number from 0 up"))?)
-            }
+            Kind::Number => Self::Number(
+                text.parse().map_err(|_| format!("{text:?} is not a number from 0 up"))?,
+            ),
             Kind::Flag => Self::Flag(match text {
                 "true" | "1" | "yes" => true,
                 "false" | "0" | "no" => false,
@@ -90,7 +90,10 @@ pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
         _ => return Err(wrong()),
     };
     // A hundred years is for ever, and keeps every sum of times in range.
-    let millis = number.checked_mul(millis).filter(|millis| *millis <= 36_500 * 86_400_000).ok_or_else(wrong)?;
+    let millis = number
+        .checked_mul(millis)
+        .filter(|millis| *millis <= 36_500 * 86_400_000)
+        .ok_or_else(wrong)?;
     Ok(Duration::from_millis(millis))
 }
 

@@ -35,7 +35,12 @@ pub(super) async fn users(
     Parameters(paging): Parameters<Paging>,
 ) -> Answer<Json<Users>> {
     if caller.role != Role::Admin {
-        return Err(Error::new(Kind::Forbidden, "not_an_administrator", "This is for administrators").into());
+        return Err(Error::new(
+            Kind::Forbidden,
+            "not_an_administrator",
+            "This is for administrators",
+        )
+        .into());
     }
     let Listed { items: users, total } = http.app().accounts().list(paging.page()?).await?;
     Ok(Json(Users { users, total }))

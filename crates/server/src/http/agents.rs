@@ -66,7 +66,8 @@ pub(super) async fn list(
     Ids(project): Ids<ProjectId>,
     Parameters(paging): Parameters<Paging>,
 ) -> Answer<Json<Agents>> {
-    let Listed { items: agents, total } = http.app().list_agents(&caller, project, paging.page()?).await?;
+    let Listed { items: agents, total } =
+        http.app().list_agents(&caller, project, paging.page()?).await?;
     Ok(Json(Agents { agents, total }))
 }
 

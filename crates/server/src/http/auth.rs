@@ -25,9 +25,9 @@ const GUARDED: [&str; 3] = ["/my", "/agents", "/admin"];
 /// Lets requests for guarded paths through with a good token, within the user's limits.
 pub(super) async fn guard(State(http): State<Http>, mut request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let guarded = GUARDED
-        .iter()
-        .any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')));
+    let guarded = GUARDED.iter().any(|root| {
+        path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
     if !guarded {
         return next.run(request).await;
     }
@@ -54,8 +54,10 @@ async fn admit(http: &Http, headers: &HeaderMap) -> Result<(Caller, Option<Allow
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Error> {
-    let missing = || Error::unauthenticated("unauthorized", "Send a token as Authorization: Bearer TOKEN");
-    let value = headers.get(header::AUTHORIZATION).ok_or_else(missing)?.to_str().map_err(|_| missing())?;
+    let missing =
+        || Error::unauthenticated("unauthorized", "Send a token as Authorization: Bearer TOKEN");
+    let value =
+        headers.get(header::AUTHORIZATION).ok_or_else(missing)?.to_str().map_err(|_| missing())?;
     let (scheme, token) = value.split_once(' ').ok_or_else(missing)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(missing()) }
 }
@@ -114,7 +116,9 @@ pub(super) struct MyLimits {
 )]
 pub(super) async fn me(State(http): State<Http>, Authenticated(caller): Authenticated) -> Json<Me> {
     let limits = http.app().limits();
-    let limits =
-        MyLimits { requests_per_minute: limits.requests_per_minute(), streams: limits.streams_per_user() };
+    let limits = MyLimits {
+        requests_per_minute: limits.requests_per_minute(),
+        streams: limits.streams_per_user(),
+    };
     Json(Me { id: caller.user, name: caller.name, role: caller.role, limits })
 }

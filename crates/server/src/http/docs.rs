@@ -7,7 +7,9 @@ use axum::Router;
 use axum::response::IntoResponse;
 use http::header;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ComponentsBuilder, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement};
+use utoipa::openapi::{
+    ComponentsBuilder, InfoBuilder, License, OpenApi, OpenApiBuilder, SecurityRequirement,
+};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
@@ -29,7 +31,10 @@ pub(super) fn description() -> OpenApi {
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
     // No body refers to the events' payloads, as a stream has no schema of its own; they are part of the contract
     // all the same.
-    let mut payloads = vec![(Event::name().into_owned(), Event::schema()), (Signal::name().into_owned(), Signal::schema())];
+    let mut payloads = vec![
+        (Event::name().into_owned(), Event::schema()),
+        (Signal::name().into_owned(), Signal::schema()),
+    ];
     Event::schemas(&mut payloads);
     Signal::schemas(&mut payloads);
     let components = ComponentsBuilder::new()
@@ -55,6 +60,7 @@ pub(super) fn page() -> Router<Http> {
     security(())
 )]
 pub(super) async fn openapi_json() -> impl IntoResponse {
-    static TEXT: LazyLock<String> = LazyLock::new(|| super::openapi().to_json().unwrap_or_default());
+    static TEXT: LazyLock<String> =
+        LazyLock::new(|| super::openapi().to_json().unwrap_or_default());
     ([(header::CONTENT_TYPE, "application/json")], TEXT.as_str())
 }

@@ -62,7 +62,8 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Self { status, error } = self;
         if status.is_server_error() {
-            let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+            let source =
+                std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
             tracing::error!(code = error.code, %error, source, "request failed");
         }
         let retry_after = error.retry_after;
@@ -76,7 +77,10 @@ impl IntoResponse for Refusal {
         let headers = response.headers_mut();
         if let Some(wait) = retry_after {
             // Rounded up: who comes back after a whole second must find the door open.
-            headers.insert(header::RETRY_AFTER, (wait.as_millis().div_ceil(1000).max(1) as u64).into());
+            headers.insert(
+                header::RETRY_AFTER,
+                (wait.as_millis().div_ceil(1000).max(1) as u64).into(),
+            );
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -86,11 +90,16 @@ impl IntoResponse for Refusal {
 }
 
 pub(super) async fn no_such_route() -> Refusal {
-    Refusal::from(Error::new(Kind::NotFound, "no_such_route", "There is no such route; GET /docs lists those there are"))
+    Refusal::from(Error::new(
+        Kind::NotFound,
+        "no_such_route",
+        "There is no such route; GET /docs lists those there are",
+    ))
 }
 
 pub(super) async fn no_such_method() -> Refusal {
-    let error = Error::new(Kind::Invalid, "method_not_allowed", "This route does not take this method");
+    let error =
+        Error::new(Kind::Invalid, "method_not_allowed", "This route does not take this method");
     Refusal::with_status(StatusCode::METHOD_NOT_ALLOWED, error)
 }
 

@@ -1,5 +1,10 @@
 //! A project's events as a stream.
 
+#![expect(
+    unused_qualifications,
+    reason = "the path macro qualifies the parameters it finds in this file"
+)]
+
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -80,7 +85,9 @@ fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
     if text.is_empty() {
         return Ok(None);
     }
-    text.parse().map(Some).map_err(|_| Error::invalid_field("Last-Event-ID", "must be the number of an event").into())
+    text.parse()
+        .map(Some)
+        .map_err(|_| Error::invalid_field("Last-Event-ID", "must be the number of an event").into())
 }
 
 fn respond(subscription: Subscription, form: Form, heartbeat: Duration) -> Response {

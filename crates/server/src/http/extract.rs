@@ -35,7 +35,8 @@ impl<T: Input> FromRequest<Http> for Body<T> {
                 let error = Error::new(Kind::Invalid, "body_too_large", message);
                 Refusal::with_status(StatusCode::PAYLOAD_TOO_LARGE, error)
             } else {
-                let error = Error::new(Kind::Invalid, "body_cut_off", "The body did not arrive whole");
+                let error =
+                    Error::new(Kind::Invalid, "body_cut_off", "The body did not arrive whole");
                 Refusal::with_status(StatusCode::BAD_REQUEST, error)
             }
         })?;
@@ -52,20 +53,27 @@ impl<T: Input> FromRequest<Http> for Body<T> {
 }
 
 fn expect_json(headers: &HeaderMap) -> Answer<()> {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if essence == "application/json" || essence.ends_with("+json") {
         return Ok(());
     }
-    let error = Error::new(Kind::Invalid, "not_json", "Send the body as JSON, with Content-Type: application/json");
+    let error = Error::new(
+        Kind::Invalid,
+        "not_json",
+        "Send the body as JSON, with Content-Type: application/json",
+    );
     Err(Refusal::with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, error))
 }
 
 /// Reads JSON of bounded depth.
 fn parse(bytes: &[u8]) -> Answer<Value> {
-    let text = std::str::from_utf8(bytes)
-        .map_err(|error| malformed(&format!("The body is not UTF-8 (at byte {})", error.valid_up_to())))?;
-    serde_json::from_str(text).map_err(|error| malformed(&format!("The body is not valid JSON: {error}")))
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        malformed(&format!("The body is not UTF-8 (at byte {})", error.valid_up_to()))
+    })?;
+    serde_json::from_str(text)
+        .map_err(|error| malformed(&format!("The body is not valid JSON: {error}")))
 }
 
 fn malformed(message: &str) -> Refusal {
@@ -81,7 +89,9 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Answer<Self> {
         let caller = parts.extensions.get::<Caller>().cloned();
-        caller.map(Self).ok_or_else(|| Error::internal("a route without a guard asked who called").into())
+        caller
+            .map(Self)
+            .ok_or_else(|| Error::internal("a route without a guard asked who called").into())
     }
 }
 

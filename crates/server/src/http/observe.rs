@@ -27,8 +27,10 @@ pub(super) async fn request(mut request: Request, next: Next) -> Response {
     let status = response.status();
     let took = started.elapsed();
     // Unknown paths share one name, or anyone could grow the figures without bound.
-    let route = response.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
-    let labels = [("method", method.to_string()), ("route", route), ("status", status.as_u16().to_string())];
+    let route =
+        response.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
+    let labels =
+        [("method", method.to_string()), ("route", route), ("status", status.as_u16().to_string())];
     metrics::counter!("artel_http_requests_total", &labels).increment(1);
     metrics::histogram!("artel_http_request_seconds", &labels[1..2]).record(took.as_secs_f64());
     let user = response.extensions().get::<Who>().map(|who| who.0.0);
@@ -45,7 +47,11 @@ pub(super) async fn request(mut request: Request, next: Next) -> Response {
 }
 
 /// Leaves the route's name on the answer; runs inside the router, where it is known.
-pub(super) async fn note_route(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
+pub(super) async fn note_route(
+    route: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
     let mut response = next.run(request).await;
     if let Some(route) = route {
         response.extensions_mut().insert(route);
@@ -55,7 +61,8 @@ pub(super) async fn note_route(route: Option<MatchedPath>, request: Request, nex
 
 fn is_sensible(id: &HeaderValue) -> bool {
     let bytes = id.as_bytes();
-    (1..=100).contains(&bytes.len()) && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+    (1..=100).contains(&bytes.len())
+        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 fn fresh() -> HeaderValue {

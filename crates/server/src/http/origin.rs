@@ -44,15 +44,16 @@ impl Hosts {
             Some(colon) if !host.ends_with(']') => &host[..colon],
             Some(_) | None => host.as_str(),
         };
-        self.own.contains(&host) || self.configured.iter().any(|known| *known == host || known == name)
+        self.own.contains(&host)
+            || self.configured.iter().any(|known| *known == host || known == name)
     }
 
     /// Whether a page of this origin may ask, when the server is called `host`.
     fn welcomes(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
-        let same = ["http://", "https://"]
-            .iter()
-            .any(|scheme| origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host)));
+        let same = ["http://", "https://"].iter().any(|scheme| {
+            origin.strip_prefix(scheme).is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+        });
         same || self.origins.contains(&origin)
     }
 }
@@ -64,13 +65,16 @@ pub(super) async fn check(State(http): State<Http>, request: Request, next: Next
     let hosts = &http.0.hosts;
     if !hosts.knows(host) {
         let message = "The server does not go by this name; add it to allowed_hosts if it should";
-        return Refusal::from(Error::new(Kind::Forbidden, "host_not_allowed", message)).into_response();
+        return Refusal::from(Error::new(Kind::Forbidden, "host_not_allowed", message))
+            .into_response();
     }
     if let Some(origin) = headers.get(header::ORIGIN)
         && !origin.to_str().is_ok_and(|origin| hosts.welcomes(origin, host))
     {
-        let message = "Pages of this origin may not use the server; add it to cors_origins if they should";
-        return Refusal::from(Error::new(Kind::Forbidden, "origin_not_allowed", message)).into_response();
+        let message =
+            "Pages of this origin may not use the server; add it to cors_origins if they should";
+        return Refusal::from(Error::new(Kind::Forbidden, "origin_not_allowed", message))
+            .into_response();
     }
     let docs = request.uri().path().starts_with("/docs");
     let mut response = next.run(request).await;
@@ -88,7 +92,8 @@ pub(super) async fn check(State(http): State<Http>, request: Request, next: Next
 
 /// What browsers are told about pages of other origins: the configured ones may, nobody else.
 pub(super) fn cors(origins: &[String]) -> CorsLayer {
-    let origins: Vec<_> = origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
+    let origins: Vec<_> =
+        origins.iter().filter_map(|origin| HeaderValue::from_str(origin).ok()).collect();
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
@@ -108,16 +113,41 @@ mod tests {
     #[test]
     fn names_and_origins() {
         let listen = "127.0.0.1:8787".parse().unwrap();
-        let hosts = Hosts::new(listen, &["Artel.example.org".to_owned()], &["https://app.example.org".to_owned()]);
-        for host in ["127.0.0.1:8787", "localhost:8787", "LOCALHOST:8787", "[::1]:8787", "artel.example.org", "artel.example.org:444"] {
+        let hosts = Hosts::new(
+            listen,
+            &["Artel.example.org".to_owned()],
+            &["https://app.example.org".to_owned()],
+        );
+        for host in [
+            "127.0.0.1:8787",
+            "localhost:8787",
+            "LOCALHOST:8787",
+            "[::1]:8787",
+            "artel.example.org",
+            "artel.example.org:444",
+        ] {
             assert!(hosts.knows(host), "{host}");
         }
-        for host in ["", "localhost", "localhost:80", "evil.test", "evil.test:8787", "127.0.0.1.evil.test:8787", "artel.example.org.evil.test"] {
+        for host in [
+            "",
+            "localhost",
+            "localhost:80",
+            "evil.test",
+            "evil.test:8787",
+            "127.0.0.1.evil.test:8787",
+            "artel.example.org.evil.test",
+        ] {
             assert!(!hosts.knows(host), "{host}");
         }
         assert!(hosts.welcomes("http://localhost:8787", "localhost:8787"));
         assert!(hosts.welcomes("https://app.example.org", "localhost:8787"));
-        for origin in ["null", "http://evil.test", "http://localhost:3000", "https://app.example.org.evil.test", ""] {
+        for origin in [
+            "null",
+            "http://evil.test",
+            "http://localhost:3000",
+            "https://app.example.org.evil.test",
+            "",
+        ] {
             assert!(!hosts.welcomes(origin, "localhost:8787"), "{origin}");
         }
     }

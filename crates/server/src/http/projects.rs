@@ -60,7 +60,8 @@ pub(super) async fn list(
     Authenticated(caller): Authenticated,
     Parameters(paging): Parameters<Paging>,
 ) -> Answer<Json<Projects>> {
-    let Listed { items: projects, total } = http.app().list_projects(&caller, paging.page()?).await?;
+    let Listed { items: projects, total } =
+        http.app().list_projects(&caller, paging.page()?).await?;
     Ok(Json(Projects { projects, total }))
 }
 

@@ -22,7 +22,11 @@ impl Unstalled {
     }
 
     /// Passes the outcome of a write on, or fails when it has waited for too long.
-    fn watch<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
             self.waiting = None;
             return outcome;
@@ -46,7 +50,11 @@ impl AsyncRead for Unstalled {
 }
 
 impl AsyncWrite for Unstalled {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, outcome)
     }

@@ -106,7 +106,8 @@ on_both_sides! {
 /// PF-5.5: the server answers to its own names only, and to pages of its own or configured origins only.
 #[tokio::test]
 async fn names_and_origins_are_checked() {
-    let world = crate::Side::Embedded.start_with(&[("ARTEL_CORS_ORIGINS", "https://app.example.org")]);
+    let world =
+        crate::Side::Embedded.start_with(&[("ARTEL_CORS_ORIGINS", "https://app.example.org")]);
     let ada = world.user("ada");
     let host = world.artel.url().trim_start_matches("http://").to_owned();
     let port = host.rsplit(':').next().unwrap();
@@ -117,7 +118,14 @@ async fn names_and_origins_are_checked() {
         }
         answer(request)
     };
-    for (name, value) in [("host", "evil.test"), ("host", "127.0.0.1:1"), ("host", "localhost"), ("origin", "https://evil.test"), ("origin", "null"), ("origin", "http://localhost:3000")] {
+    for (name, value) in [
+        ("host", "evil.test"),
+        ("host", "127.0.0.1:1"),
+        ("host", "localhost"),
+        ("origin", "https://evil.test"),
+        ("origin", "null"),
+        ("origin", "http://localhost:3000"),
+    ] {
         let refused = get(&[(name, value)]).await.unwrap();
         assert_eq!(refused.status, 403, "{name}: {value}");
     }
@@ -137,8 +145,15 @@ async fn names_and_origins_are_checked() {
     assert_eq!(preflight.status, 200);
     assert!(preflight.headers["access-control-allow-methods"].to_str().unwrap().contains("POST"));
     let front = ada.get("/").await.unwrap();
-    assert!(front.headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'"));
-    assert!(ada.get("/docs/").await.unwrap().headers["content-security-policy"].to_str().unwrap().contains("default-src 'self'"));
+    assert!(
+        front.headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'")
+    );
+    assert!(
+        ada.get("/docs/").await.unwrap().headers["content-security-policy"]
+            .to_str()
+            .unwrap()
+            .contains("default-src 'self'")
+    );
 }
 
 /// PF-5.6: no secret in logs, errors or events, wherever it came in.
@@ -149,7 +164,10 @@ async fn secrets_stay_secret() {
     let canary = "canary-4f1d-secret";
     let nobody = stranger(&world);
     nobody.post("/auth/login", &json!({"username": "ada", "password": canary})).await.unwrap();
-    let echoed = nobody.post("/auth/login", &json!({"username": "ada", "password": [canary]})).await.unwrap();
+    let echoed = nobody
+        .post("/auth/login", &json!({"username": "ada", "password": [canary]}))
+        .await
+        .unwrap();
     assert!(!echoed.body.to_string().contains(canary), "{}", echoed.body);
     ada.with_token(canary).get("/my/me").await.unwrap();
     ada.get(&format!("/my/me?token={canary}")).await.unwrap();

@@ -38,9 +38,13 @@ async fn no_route_without_a_token() {
         if open.contains(&path.as_str()) {
             continue;
         }
-        assert!(["/my/", "/agents/", "/admin/"].iter().any(|root| path.starts_with(root)), "{path} is nowhere near a guard");
+        assert!(
+            ["/my/", "/agents/", "/admin/"].iter().any(|root| path.starts_with(root)),
+            "{path} is nowhere near a guard"
+        );
         for slash in ["", "/"] {
-            let path = format!("{}{slash}", filled(&path, "01890000-0000-7000-8000-000000000000", "x"));
+            let path =
+                format!("{}{slash}", filled(&path, "01890000-0000-7000-8000-000000000000", "x"));
             let refused = answer(nobody.request(method.clone(), &path)).await.unwrap();
             assert_eq!(refused.status, 401, "{method} {path}");
             assert_eq!(refused.body["error_code"], "unauthorized");
@@ -48,7 +52,9 @@ async fn no_route_without_a_token() {
         }
     }
     assert!(guarded >= 20);
-    for path in ["/my", "/my/", "/my/nothing/here", "/admin", "/agents/x/logs", "/my/../my/projects"] {
+    for path in
+        ["/my", "/my/", "/my/nothing/here", "/admin", "/agents/x/logs", "/my/../my/projects"]
+    {
         assert_eq!(nobody.get(path).await.unwrap().status, 401, "{path}");
     }
 }
@@ -60,32 +66,59 @@ async fn the_api_describes_itself() {
     let world = Side::Embedded.start();
     let ada = world.user("ada");
     let api = ada.get("/openapi.json").await.unwrap().body;
-    let routes: BTreeSet<_> = operations(&api).into_iter().map(|(method, path, _)| format!("{method} {path}")).collect();
+    let routes: BTreeSet<_> =
+        operations(&api).into_iter().map(|(method, path, _)| format!("{method} {path}")).collect();
     for route in [
-        "GET /health", "GET /ready", "GET /metrics", "POST /auth/login", "GET /my/me", "POST /my/projects", "GET /my/projects",
-        "GET /my/projects/{project_id}", "PUT /my/projects/{project_id}", "DELETE /my/projects/{project_id}",
-        "POST /my/projects/{project_id}/agents", "GET /my/projects/{project_id}/agents",
-        "GET /my/projects/{project_id}/agents/{agent_id}", "PUT /my/projects/{project_id}/agents/{agent_id}",
-        "PATCH /my/projects/{project_id}/agents/{agent_id}", "DELETE /my/projects/{project_id}/agents/{agent_id}",
-        "GET /my/projects/{project_id}/events", "GET /admin/users",
+        "GET /health",
+        "GET /ready",
+        "GET /metrics",
+        "POST /auth/login",
+        "GET /my/me",
+        "POST /my/projects",
+        "GET /my/projects",
+        "GET /my/projects/{project_id}",
+        "PUT /my/projects/{project_id}",
+        "DELETE /my/projects/{project_id}",
+        "POST /my/projects/{project_id}/agents",
+        "GET /my/projects/{project_id}/agents",
+        "GET /my/projects/{project_id}/agents/{agent_id}",
+        "PUT /my/projects/{project_id}/agents/{agent_id}",
+        "PATCH /my/projects/{project_id}/agents/{agent_id}",
+        "DELETE /my/projects/{project_id}/agents/{agent_id}",
+        "GET /my/projects/{project_id}/events",
+        "GET /admin/users",
     ] {
         assert!(routes.contains(route), "{route}");
     }
     let schemas = api["components"]["schemas"].as_object().unwrap();
     assert_eq!(schemas["CreateProject"]["properties"]["name"]["example"], "Web shop");
     assert_eq!(schemas["CreateProject"]["properties"]["name"]["maxLength"], 255);
-    for payload in ["AgentStatusChanged", "ProjectUpdated", "ApprovalRequired", "ApprovalResolved", "Heartbeat", "Resync", "Envelope"] {
+    for payload in [
+        "AgentStatusChanged",
+        "ProjectUpdated",
+        "ApprovalRequired",
+        "ApprovalResolved",
+        "Heartbeat",
+        "Resync",
+        "Envelope",
+    ] {
         assert!(schemas.contains_key(payload), "{payload}");
     }
     let text = api.to_string();
     for word in ["agent_status_changed", "project_updated", "approval_timeout_warning", "resync"] {
         assert!(text.contains(word), "{word}");
     }
-    let references: Vec<_> = text.match_indices("#/components/schemas/").map(|(at, prefix)| text[at + prefix.len()..].split('"').next().unwrap()).collect();
+    let references: Vec<_> = text
+        .match_indices("#/components/schemas/")
+        .map(|(at, prefix)| text[at + prefix.len()..].split('"').next().unwrap())
+        .collect();
     for name in references {
         assert!(schemas.contains_key(name), "{name} is referred to but not described");
     }
-    assert_eq!(serde_json::from_str::<Value>(&world.artel.run(&["openapi"]).unwrap()).unwrap(), api);
+    assert_eq!(
+        serde_json::from_str::<Value>(&world.artel.run(&["openapi"]).unwrap()).unwrap(),
+        api
+    );
     for path in ["/docs", "/docs/"] {
         let page = ada.get(path).await.unwrap();
         assert_eq!(page.status, 200, "{path}");
@@ -102,7 +135,18 @@ async fn errors_have_one_shape() {
     let agents = format!("{project}/agents");
     let several = ada.post(&agents, &json!({"name": "", "colour": "red", "config": {"temperature": 3, "concurrency_limit": 0, "tools": "all", "metadata": {"risk_level": "EXTREME"}, "runtime": {}}})).await.unwrap();
     let found: Vec<_> = faults(&several).into_keys().collect();
-    assert_eq!(found, ["colour", "config.concurrency_limit", "config.metadata.risk_level", "config.runtime", "config.temperature", "config.tools", "name"]);
+    assert_eq!(
+        found,
+        [
+            "colour",
+            "config.concurrency_limit",
+            "config.metadata.risk_level",
+            "config.runtime",
+            "config.temperature",
+            "config.tools",
+            "name"
+        ]
+    );
     let missing = ada.post("/my/projects", &json!({})).await.unwrap();
     assert_eq!(faults(&missing)["name"], "is required");
     let answers = [
@@ -111,7 +155,16 @@ async fn errors_have_one_shape() {
         (404, ada.get("/nothing").await.unwrap()),
         (405, answer(ada.request(Method::PATCH, "/my/projects")).await.unwrap()),
         (415, answer(ada.request(Method::POST, "/my/projects").body("name=x")).await.unwrap()),
-        (422, answer(ada.request(Method::POST, "/my/projects").header("content-type", "application/json").body("{")).await.unwrap()),
+        (
+            422,
+            answer(
+                ada.request(Method::POST, "/my/projects")
+                    .header("content-type", "application/json")
+                    .body("{"),
+            )
+            .await
+            .unwrap(),
+        ),
         (422, ada.get("/my/projects?limit=0").await.unwrap()),
         (422, ada.get("/my/projects?limit=101").await.unwrap()),
         (422, ada.get("/my/projects?offset=-1").await.unwrap()),
@@ -133,7 +186,8 @@ async fn bad_bodies_are_named() {
     let world = Side::Embedded.start_with(&[("ARTEL_BODY_LIMIT", "100000")]);
     let ada = world.user("ada");
     let send = |bytes: Vec<u8>| {
-        let request = ada.request(Method::POST, "/my/projects").header("content-type", "application/json");
+        let request =
+            ada.request(Method::POST, "/my/projects").header("content-type", "application/json");
         answer(request.body(bytes))
     };
     let deep = format!("{{\"name\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
@@ -160,10 +214,17 @@ async fn bad_bodies_are_named() {
         assert_eq!(answer.status, status, "{shown}: {named}");
         assert!(named.contains(said) || named.contains("number out of range"), "{shown}: {named}");
     }
-    let longest = send(format!("{{\"name\":\"{}\",\"starter_pack\":\"none\"}}", "я".repeat(255)).into_bytes()).await.unwrap();
+    let longest = send(
+        format!("{{\"name\":\"{}\",\"starter_pack\":\"none\"}}", "я".repeat(255)).into_bytes(),
+    )
+    .await
+    .unwrap();
     assert_eq!(longest.status, 201, "characters count, not bytes");
     let endless = Body::from(vec![b' '; 10_000_000]);
-    let request = ada.request(Method::POST, "/my/projects").header("content-type", "application/json").body(endless);
+    let request = ada
+        .request(Method::POST, "/my/projects")
+        .header("content-type", "application/json")
+        .body(endless);
     // The server answers before it has read it all, and closes; either is seen.
     if let Ok(answer) = answer(request).await {
         assert_eq!(answer.status, 413);
@@ -174,18 +235,59 @@ async fn bad_bodies_are_named() {
 /// placed at every field of every body of the description.
 #[tokio::test]
 async fn nothing_answers_500() {
-    let world = Side::Embedded.start_with(&[("ARTEL_MAX_PROJECTS", "100000"), ("ARTEL_LOGIN_ATTEMPTS_PER_MINUTE", "1000"), ("ARTEL_LOG_LEVEL", "error")]);
+    let world = Side::Embedded.start_with(&[
+        ("ARTEL_MAX_PROJECTS", "100000"),
+        ("ARTEL_LOGIN_ATTEMPTS_PER_MINUTE", "1000"),
+        ("ARTEL_LOG_LEVEL", "error"),
+    ]);
     let ada = world.user("ada");
     let project = empty_project(&ada).await.rsplit('/').next().unwrap().to_owned();
     let agent = add_agent(&ada, &format!("/my/projects/{project}"), "a").await;
     let api = ada.get("/openapi.json").await.unwrap().body;
     let long = "x".repeat(70_000);
     let nasty = [
-        json!(null), json!(true), json!(0), json!(-1), json!(1e308), json!(u64::MAX), json!(i64::MIN), json!(0.1), json!(""), json!(" "),
-        json!("\u{0}"), json!("\u{202e}\u{feff}"), json!("'; drop table users; --"), json!("%s%n{}{0}"), json!(long), json!("😀"), json!([]),
-        json!([null]), json!([[[[]]]]), json!({}), json!({"": ""}), json!({"$ref": "#/x"}), json!({"__proto__": 1}), json!({"a": {"b": {"c": [1, {"d": null}]}}}),
+        json!(null),
+        json!(true),
+        json!(0),
+        json!(-1),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(0.1),
+        json!(""),
+        json!(" "),
+        json!("\u{0}"),
+        json!("\u{202e}\u{feff}"),
+        json!("'; drop table users; --"),
+        json!("%s%n{}{0}"),
+        json!(long),
+        json!("😀"),
+        json!([]),
+        json!([null]),
+        json!([[[[]]]]),
+        json!({}),
+        json!({"": ""}),
+        json!({"$ref": "#/x"}),
+        json!({"__proto__": 1}),
+        json!({"a": {"b": {"c": [1, {"d": null}]}}}),
     ];
-    let fields = ["name", "workspace_path", "starter_pack", "config", "system_prompt", "model", "tools", "concurrency_limit", "temperature", "max_tokens", "max_vectors", "metadata", "username", "password", "zzz"];
+    let fields = [
+        "name",
+        "workspace_path",
+        "starter_pack",
+        "config",
+        "system_prompt",
+        "model",
+        "tools",
+        "concurrency_limit",
+        "temperature",
+        "max_tokens",
+        "max_vectors",
+        "metadata",
+        "username",
+        "password",
+        "zzz",
+    ];
     let mut sent = 0;
     for (method, path, has_body) in operations(&api) {
         // The project must live until the end.
@@ -203,7 +305,9 @@ async fn nothing_answers_500() {
                     bodies.push(Some(body));
                     if field != "config" {
                         bodies.push(Some(json!({"name": "a", "config": {field: value}})));
-                        bodies.push(Some(json!({"name": "a", "config": {"metadata": {field: value}}})));
+                        bodies.push(Some(
+                            json!({"name": "a", "config": {"metadata": {field: value}}}),
+                        ));
                     }
                 }
             }
@@ -214,13 +318,29 @@ async fn nothing_answers_500() {
                 request = request.json(body);
             }
             let answer = answer(request).await.unwrap();
-            assert!(answer.status.as_u16() < 500, "{method} {path} {body:?}: {} {}", answer.status, answer.body);
+            assert!(
+                answer.status.as_u16() < 500,
+                "{method} {path} {body:?}: {} {}",
+                answer.status,
+                answer.body
+            );
             sent += 1;
         }
     }
-    for query in ["?limit=&offset=", "?limit=1e9", "?limit=1&limit=2", "?%00=%ff", "?offset=18446744073709551615", "?after=x", "?session_id=%00"] {
+    for query in [
+        "?limit=&offset=",
+        "?limit=1e9",
+        "?limit=1&limit=2",
+        "?%00=%ff",
+        "?offset=18446744073709551615",
+        "?after=x",
+        "?session_id=%00",
+    ] {
         for path in ["/my/projects", "/admin/users", &format!("/my/projects/{project}/agents")] {
-            assert!(ada.get(&format!("{path}{query}")).await.unwrap().status.as_u16() < 500, "{path}{query}");
+            assert!(
+                ada.get(&format!("{path}{query}")).await.unwrap().status.as_u16() < 500,
+                "{path}{query}"
+            );
         }
     }
     assert!(sent > 1000);
@@ -233,17 +353,28 @@ async fn the_server_says_how_it_is() {
     let world = Side::Embedded.start();
     let nobody = Client::new(world.artel.url(), "").unwrap();
     let health = nobody.get("/health").await.unwrap().body;
-    assert_eq!((&health["status"], &health["version"]), (&json!("ok"), &json!(env!("CARGO_PKG_VERSION"))));
+    assert_eq!(
+        (&health["status"], &health["version"]),
+        (&json!("ok"), &json!(env!("CARGO_PKG_VERSION")))
+    );
     assert_eq!(health["parts"]["database"], json!({"kind": "sqlite", "state": "ok"}));
     assert_eq!(health["parts"]["bus"], json!({"kind": "in-process", "state": "ok"}));
     assert_eq!(nobody.get("/ready").await.unwrap().body, json!({"status": "ready", "reasons": []}));
     let metrics = nobody.get("/metrics").await.unwrap();
     let text = metrics.body.as_str().unwrap();
-    assert!(text.contains("artel_http_requests_total{method=\"GET\",route=\"/health\",status=\"200\"} 1"), "{text}");
+    assert!(
+        text.contains(
+            "artel_http_requests_total{method=\"GET\",route=\"/health\",status=\"200\"} 1"
+        ),
+        "{text}"
+    );
     assert!(text.contains("artel_event_streams") || text.contains("artel_uptime_seconds"));
     for _ in 0..3 {
         nobody.get("/no/such/route").await.unwrap();
     }
     let text = nobody.get("/metrics").await.unwrap().body;
-    assert!(text.as_str().unwrap().contains("route=\"other\",status=\"404\"} 3"), "unknown paths share one name");
+    assert!(
+        text.as_str().unwrap().contains("route=\"other\",status=\"404\"} 3"),
+        "unknown paths share one name"
+    );
 }

@@ -11,7 +11,12 @@ use crate::{ARTEL, Side, empty_project};
 
 /// Runs the binary with this environment and no other.
 fn artel(environment: &[(&str, &str)], arguments: &[&str]) -> Output {
-    Command::new(ARTEL).args(arguments).env_clear().envs(environment.iter().copied()).output().unwrap()
+    Command::new(ARTEL)
+        .args(arguments)
+        .env_clear()
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -33,7 +38,10 @@ async fn runs_without_configuration() {
     assert_eq!(health["parts"]["database"]["kind"], "sqlite");
     assert_eq!(health["parts"]["bus"]["kind"], "in-process");
     let folder = config(&[("HOME", "/home/ada")], &["config", "--json"]);
-    assert_eq!(folder["data_dir"], json!({"value": "/home/ada/.local/share/artel", "origin": "default", "about": folder["data_dir"]["about"]}));
+    assert_eq!(
+        folder["data_dir"],
+        json!({"value": "/home/ada/.local/share/artel", "origin": "default", "about": folder["data_dir"]["about"]})
+    );
     assert_eq!(folder["listen"]["value"], "127.0.0.1:8787");
 }
 
@@ -61,8 +69,14 @@ fn configuration_has_an_order_and_origins() {
     let file = folder.path().join("artel.toml");
     std::fs::write(&file, "listen = '127.0.0.1:1'\nmax_agents = 7\ntoken_ttl = '2h'\nallowed_hosts = ['a.example.org']\nauto_provision = false\ndata_dir = '/from/file'\n").unwrap();
     let file = file.to_str().unwrap();
-    let environment = [("ARTEL_MAX_AGENTS", "8"), ("ARTEL_DATABASE_URL", "postgres://ada:hush@db/artel"), ("ARTEL_JWT_SECRET", "hush hush hush"), ("ARTEL_ALLOWED_HOSTS", "b.example.org, c.example.org")];
-    let shown = config(&environment, &["config", "--json", "--config", file, "--data-dir", "/from/flag"]);
+    let environment = [
+        ("ARTEL_MAX_AGENTS", "8"),
+        ("ARTEL_DATABASE_URL", "postgres://ada:hush@db/artel"),
+        ("ARTEL_JWT_SECRET", "hush hush hush"),
+        ("ARTEL_ALLOWED_HOSTS", "b.example.org, c.example.org"),
+    ];
+    let shown =
+        config(&environment, &["config", "--json", "--config", file, "--data-dir", "/from/flag"]);
     let expected = [
         ("listen", "127.0.0.1:1", file),
         ("max_agents", "8", "$ARTEL_MAX_AGENTS"),
@@ -75,7 +89,11 @@ fn configuration_has_an_order_and_origins() {
         ("jwt_secret", "(hidden)", "$ARTEL_JWT_SECRET"),
     ];
     for (key, value, origin) in expected {
-        assert_eq!((&shown[key]["value"], &shown[key]["origin"]), (&json!(value), &json!(origin)), "{key}");
+        assert_eq!(
+            (&shown[key]["value"], &shown[key]["origin"]),
+            (&json!(value), &json!(origin)),
+            "{key}"
+        );
     }
     let text = artel(&environment, &["config", "--config", file]);
     let text = String::from_utf8(text.stdout).unwrap();
@@ -138,7 +156,10 @@ fn refuses_to_start_unsafe() {
     let secret = format!("{data}/jwt-secret");
     std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o644)).unwrap();
     let readable = refusal(&[], "127.0.0.1:0");
-    assert!(readable.contains("others can read the secret") && readable.contains("chmod 600"), "{readable}");
+    assert!(
+        readable.contains("others can read the secret") && readable.contains("chmod 600"),
+        "{readable}"
+    );
     std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).unwrap();
     std::fs::set_permissions(data, PermissionsExt::from_mode(0o777)).unwrap();
     assert!(refusal(&[], "127.0.0.1:0").contains("chmod 700"));
@@ -154,12 +175,15 @@ fn two_servers_do_not_share_a_folder() {
     assert!(said(&second).contains("another artel serves the data folder"), "{}", said(&second));
     let address = world.artel.url().trim_start_matches("http://");
     let other = tempfile::tempdir().unwrap();
-    let taken = artel(&[], &["serve", "--data-dir", other.path().join("d").to_str().unwrap(), "--listen", address]);
+    let taken = artel(
+        &[],
+        &["serve", "--data-dir", other.path().join("d").to_str().unwrap(), "--listen", address],
+    );
     assert!(said(&taken).contains("--listen"), "{}", said(&taken));
 }
 
 /// PF-7.4: SIGTERM ends it with 0, after what was in flight; and a second signal at once.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn sigterm_ends_it_in_order() {
     let mut world = Side::Embedded.start();
     let ada = world.user("ada");
@@ -179,10 +203,12 @@ async fn sigterm_ends_it_in_order() {
 fn two_nodes_start_at_once() {
     let database = artel_testkit::postgres::database().unwrap();
     for _ in 0..3 {
-        let start = || std::thread::spawn({
-            let url = database.url().to_owned();
-            move || Artel::new(ARTEL).database(&url).start().map(drop)
-        });
+        let start = || {
+            std::thread::spawn({
+                let url = database.url().to_owned();
+                move || Artel::new(ARTEL).database(&url).start().map(drop)
+            })
+        };
         let nodes: Vec<_> = (0..4).map(|_| start()).collect();
         for node in nodes {
             node.join().unwrap().unwrap();
@@ -201,7 +227,9 @@ fn the_doctor_says_what_to_do() {
         let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
         (output.status.code(), findings)
     };
-    let find = |findings: &[Value], what: &str| findings.iter().find(|finding| finding["what"] == what).unwrap().clone();
+    let find = |findings: &[Value], what: &str| {
+        findings.iter().find(|finding| finding["what"] == what).unwrap().clone()
+    };
     let (code, well) = examine(&[]);
     assert_eq!(code, Some(0), "{well:?}");
     assert_eq!(find(&well, "database")["state"], "ok");

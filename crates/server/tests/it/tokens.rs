@@ -51,7 +51,8 @@ async fn bad_tokens_are_refused() {
         claims.as_object_mut().unwrap().remove(name);
         sign(key, &claims)
     };
-    let hs384 = encode(&Header::new(Algorithm::HS384), &good(), &EncodingKey::from_secret(key)).unwrap();
+    let hs384 =
+        encode(&Header::new(Algorithm::HS384), &good(), &EncodingKey::from_secret(key)).unwrap();
     let cases = [
         ("empty", String::new()),
         ("not a token", "abc".to_owned()),
@@ -80,7 +81,10 @@ async fn bad_tokens_are_refused() {
         let (status, detail) = status(&ada, &token).await;
         assert_eq!(status, 401, "{name}: {detail}");
     }
-    assert_eq!(status(&ada, &with("exp", json!(now() - 1))).await, (401, "Token expired".to_owned()));
+    assert_eq!(
+        status(&ada, &with("exp", json!(now() - 1))).await,
+        (401, "Token expired".to_owned())
+    );
     for scheme in ["Basic YWRhOng=", "Bearer", "bearer ", "Token x"] {
         let request = Client::new(world.artel.url(), "").unwrap().request(Method::GET, "/my/me");
         let refused = request.header("authorization", scheme).send().await.unwrap();
@@ -115,16 +119,30 @@ async fn outside_keys_in_pem() {
     for (algorithm, key, public) in &keys {
         let (world, _file) = outside(public, &[]);
         let ada = world.user("ada");
-        assert_eq!(status(&ada, &signed(*algorithm, key, None, &good())).await.0, 200, "{algorithm:?}");
+        assert_eq!(
+            status(&ada, &signed(*algorithm, key, None, &good())).await.0,
+            200,
+            "{algorithm:?}"
+        );
         let confused = sign(public.as_bytes(), &good());
         assert_eq!(status(&ada, &confused).await.0, 401, "{algorithm:?} as a secret");
         let trimmed = sign(public.trim().as_bytes(), &good());
         assert_eq!(status(&ada, &trimmed).await.0, 401, "{algorithm:?} as a secret");
         for (other, key, _) in keys.iter().filter(|(other, ..)| other != algorithm) {
-            assert_eq!(status(&ada, &signed(*other, key, None, &good())).await.0, 401, "{other:?} for {algorithm:?}");
+            assert_eq!(
+                status(&ada, &signed(*other, key, None, &good())).await.0,
+                401,
+                "{other:?} for {algorithm:?}"
+            );
         }
-        let (own, outsiders) = (ada.get("/my/me").await.unwrap(), ada.with_token(signed(*algorithm, key, None, &good())).get("/my/me").await.unwrap());
-        assert_ne!(own.body["id"], outsiders.body["id"], "a name given by somebody else is somebody else");
+        let (own, outsiders) = (
+            ada.get("/my/me").await.unwrap(),
+            ada.with_token(signed(*algorithm, key, None, &good())).get("/my/me").await.unwrap(),
+        );
+        assert_ne!(
+            own.body["id"], outsiders.body["id"],
+            "a name given by somebody else is somebody else"
+        );
     }
 }
 
@@ -132,20 +150,40 @@ async fn outside_keys_in_pem() {
 #[tokio::test]
 async fn outside_keys_in_a_set() {
     let ed = jwk_of_ed25519();
-    let set = json!({"keys": [ed, {"kty": "oct", "kid": "sym", "alg": "HS256", "k": "c2VjcmV0"}]}).to_string();
-    let (world, _file) = outside(&set, &[("ARTEL_JWT_ISSUER", "https://id.example.org"), ("ARTEL_JWT_AUDIENCE", "artel")]);
+    let set = json!({"keys": [ed, {"kty": "oct", "kid": "sym", "alg": "HS256", "k": "c2VjcmV0"}]})
+        .to_string();
+    let (world, _file) = outside(
+        &set,
+        &[("ARTEL_JWT_ISSUER", "https://id.example.org"), ("ARTEL_JWT_AUDIENCE", "artel")],
+    );
     let ada = world.user("ada");
     let key = EncodingKey::from_ed_pem(ED).unwrap();
     let mut claims = good();
     claims["iss"] = json!("https://id.example.org");
     claims["aud"] = json!(["artel", "other"]);
     assert_eq!(status(&ada, &signed(Algorithm::EdDSA, &key, Some("ed-1"), &claims)).await.0, 200);
-    assert_eq!(status(&ada, &signed(Algorithm::EdDSA, &key, Some("../../etc/passwd"), &claims)).await.0, 401);
-    assert_eq!(status(&ada, &sign(b"secret", &claims)).await.0, 401, "a symmetric key of the set is not taken");
-    for (name, value) in [("iss", json!("https://evil.test")), ("aud", json!("other")), ("aud", Value::Null), ("iss", Value::Null)] {
+    assert_eq!(
+        status(&ada, &signed(Algorithm::EdDSA, &key, Some("../../etc/passwd"), &claims)).await.0,
+        401
+    );
+    assert_eq!(
+        status(&ada, &sign(b"secret", &claims)).await.0,
+        401,
+        "a symmetric key of the set is not taken"
+    );
+    for (name, value) in [
+        ("iss", json!("https://evil.test")),
+        ("aud", json!("other")),
+        ("aud", Value::Null),
+        ("iss", Value::Null),
+    ] {
         let mut wrong = claims.clone();
         wrong[name] = value.clone();
-        assert_eq!(status(&ada, &signed(Algorithm::EdDSA, &key, Some("ed-1"), &wrong)).await.0, 401, "{name}: {value}");
+        assert_eq!(
+            status(&ada, &signed(Algorithm::EdDSA, &key, Some("ed-1"), &wrong)).await.0,
+            401,
+            "{name}: {value}"
+        );
     }
 }
 

@@ -76,7 +76,10 @@ where
 }
 
 /// Fills `batch` with what waits already, after its first change arrived.
-pub(super) fn gather(batch: &mut Vec<Box<dyn Change>>, queue: &mut mpsc::Receiver<Box<dyn Change>>) {
+pub(super) fn gather(
+    batch: &mut Vec<Box<dyn Change>>,
+    queue: &mut mpsc::Receiver<Box<dyn Change>>,
+) {
     while batch.len() < TOGETHER
         && let Ok(change) = queue.try_recv()
     {

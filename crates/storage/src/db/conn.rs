@@ -32,7 +32,9 @@ impl Conn {
     /// Runs a statement and says how many rows it touched.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         match &mut self.link {
-            Link::Sqlite(link) => Ok(link.prepare_cached(sql)?.execute(sqlite::bound(values))? as u64),
+            Link::Sqlite(link) => {
+                Ok(link.prepare_cached(sql)?.execute(sqlite::bound(values))? as u64)
+            }
             Link::Postgres(link) => link.execute(sql, values).await,
         }
     }
@@ -74,7 +76,9 @@ impl Conn {
     pub async fn now(&mut self) -> Result<Timestamp> {
         let sql = match self.link {
             Link::Sqlite(_) => "select cast(unixepoch('subsec') * 1000000 as integer)",
-            Link::Postgres(_) => "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)",
+            Link::Postgres(_) => {
+                "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)"
+            }
         };
         let now = self.first(sql, &[], |row| row.time(0)).await?;
         now.ok_or_else(|| Error::internal("the database gave no time"))
@@ -99,7 +103,11 @@ impl Conn {
     }
 
     /// A statement about the transaction itself, in each database's words.
-    pub(crate) async fn control(&mut self, sqlite: &'static str, postgres: &'static str) -> Result<()> {
+    pub(crate) async fn control(
+        &mut self,
+        sqlite: &'static str,
+        postgres: &'static str,
+    ) -> Result<()> {
         match &mut self.link {
             Link::Sqlite(link) => {
                 link.prepare_cached(sqlite)?.execute([])?;
@@ -300,11 +308,17 @@ impl Row<'_> {
         T::Err: std::fmt::Display,
     {
         let Some(text) = self.optional_text(column)? else { return Ok(None) };
-        text.parse().map(Some).map_err(|error: T::Err| Error::Damaged { table, detail: error.to_string() })
+        text.parse()
+            .map(Some)
+            .map_err(|error: T::Err| Error::Damaged { table, detail: error.to_string() })
     }
 
     /// Text that is the JSON of a `T`.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, column: usize, table: &'static str) -> Result<T> {
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(
+        &self,
+        column: usize,
+        table: &'static str,
+    ) -> Result<T> {
         serde_json::from_str(&self.text(column)?)
             .map_err(|error| Error::Damaged { table, detail: error.to_string() })
     }

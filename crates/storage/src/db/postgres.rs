@@ -26,8 +26,9 @@ pub(crate) struct Config {
 
 impl Config {
     pub(crate) fn parse(url: &str) -> Result<Self> {
-        let mut options: tokio_postgres::Config =
-            url.parse().map_err(|_| Error::Unavailable("the database URL is not valid".to_owned()))?;
+        let mut options: tokio_postgres::Config = url
+            .parse()
+            .map_err(|_| Error::Unavailable("the database URL is not valid".to_owned()))?;
         options.application_name("artel").connect_timeout(CONNECT);
         let mut roots = rustls::RootCertStore::empty();
         let system = rustls_native_certs::load_native_certs();
@@ -51,8 +52,9 @@ impl Config {
 
     async fn open(&self, session: &str) -> Result<Conn> {
         let attempt = tokio::time::timeout(CONNECT, self.options.connect(self.tls.clone()));
-        let (client, connection) =
-            attempt.await.map_err(|_| Error::Unavailable("connecting took too long".to_owned()))??;
+        let (client, connection) = attempt
+            .await
+            .map_err(|_| Error::Unavailable("connecting took too long".to_owned()))??;
         #[expect(clippy::disallowed_methods, reason = "ends by itself when its client is dropped")]
         tokio::spawn(async move {
             if let Err(error) = connection.await {
@@ -83,7 +85,8 @@ impl Link {
         values: &[Value<'_>],
     ) -> Result<Vec<tokio_postgres::Row>> {
         let statement = self.prepared(sql).await?;
-        let parameters: Vec<&(dyn ToSql + Sync)> = values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
+        let parameters: Vec<&(dyn ToSql + Sync)> =
+            values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
         Ok(self.client.query(&statement, &parameters).await?)
     }
 
@@ -140,7 +143,11 @@ pub(super) fn spawn_lane(config: Config, shared: Arc<Shared>) -> mpsc::Sender<Bo
 }
 
 impl ToSql for Value<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn StdError + Sync + Send>> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, Box<dyn StdError + Sync + Send>> {
         match self {
             Self::Int(number) => number.to_sql(ty, out),
             Self::Real(number) => number.to_sql(ty, out),

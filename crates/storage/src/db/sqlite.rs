@@ -35,7 +35,9 @@ pub(super) fn open_writer(path: &Path) -> Result<Conn> {
 pub(super) fn open_reader(path: &Path) -> Result<Conn> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
-    conn.execute_batch("pragma busy_timeout = 10000; pragma query_only = on; pragma temp_store = memory;")?;
+    conn.execute_batch(
+        "pragma busy_timeout = 10000; pragma query_only = on; pragma temp_store = memory;",
+    )?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(Conn::new(Link::Sqlite(conn)))
 }
@@ -74,7 +76,9 @@ pub(super) fn without_waiting<T>(work: impl Future<Output = Result<T>>) -> Resul
     work.now_or_never().unwrap_or_else(|| Err(Error::internal("work on SQLite must not wait")))
 }
 
-pub(super) fn bound<'v>(values: &'v [Value<'v>]) -> ParamsFromIter<std::slice::Iter<'v, Value<'v>>> {
+pub(super) fn bound<'v>(
+    values: &'v [Value<'v>],
+) -> ParamsFromIter<std::slice::Iter<'v, Value<'v>>> {
     rusqlite::params_from_iter(values.iter())
 }
 

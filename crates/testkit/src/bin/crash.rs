@@ -80,6 +80,12 @@ struct Race {
     /// Readers in `stalled`.
     #[arg(long, default_value_t = 300)]
     readers: usize,
+    /// Readers that do not read, in `stalled` and `shutdown`.
+    #[arg(long, default_value_t = 4)]
+    stalled: usize,
+    /// Connections that say nothing, in `shutdown`.
+    #[arg(long, default_value_t = 4)]
+    silent: usize,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -164,12 +170,13 @@ fn race(options: &Race) -> Result<bool> {
         show(writers::run(&open()?.artel, writers::Options { writers: 64, time, seed })?);
     }
     if chosen(Scenario::Shutdown) {
-        let streams = options.streams;
-        let race = shutdown::Options { streams, requests: 32, stalled: 4, silent: 4 };
+        let Race { streams, stalled, silent, .. } = *options;
+        let race = shutdown::Options { streams, requests: 32, stalled, silent };
         show(shutdown::run(&mut open()?.artel, race)?);
     }
     if chosen(Scenario::Stalled) {
-        let race = stalled::Options { readers: options.readers, stalled: 4, backlog: 20_000 };
+        let Race { readers, stalled, .. } = *options;
+        let race = stalled::Options { readers, stalled, backlog: 20_000 };
         show(stalled::run(&open()?.artel, race)?);
     }
     Ok(clean)
