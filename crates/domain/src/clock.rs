@@ -28,10 +28,12 @@ impl Timestamp {
     }
 
     /// The moment this much later; stays at the end of time rather than overflow.
+    #[must_use]
     pub fn plus(self, span: Duration) -> Self {
         Self(self.0.saturating_add(micros(span)))
     }
 
+    #[must_use]
     pub fn minus(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(micros(span)))
     }

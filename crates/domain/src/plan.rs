@@ -83,6 +83,7 @@ pub struct Plan {
 pub struct Task {
     pub id: TaskId,
     /// The node's name within the plan; `dependencies` speak of it.
+    #[expect(clippy::struct_field_names, reason = "the name that the specification gives it")]
     pub task_id: String,
     pub description: String,
     pub agent_id: Option<AgentId>,

@@ -51,6 +51,7 @@ impl Input for LogIn {}
 
 /// A token to send as `Authorization: Bearer`.
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of RFC 6749")]
 pub struct Token {
     pub access_token: String,
     #[schema(example = "bearer")]
@@ -183,13 +184,13 @@ impl Accounts {
         let added = self
             .db
             .write(Lane::House, move |conn| Box::pin(async move { users::add(conn, &new).await }));
-        added.await.map_err(|error| match error {
-            artel_storage::Error::Duplicate => Error::new(
-                Kind::Conflict,
-                "user_exists",
-                format!("There is a user named {name:?} already"),
-            ),
-            other => other.into(),
+        added.await.map_err(|error| {
+            if matches!(error, artel_storage::Error::Duplicate) {
+                let message = format!("There is a user named {name:?} already");
+                Error::new(Kind::Conflict, "user_exists", message)
+            } else {
+                error.into()
+            }
         })
     }
 

@@ -59,12 +59,12 @@ pub(crate) struct Feed {
 }
 
 impl Feeds {
-    pub(crate) async fn start(
+    pub(crate) fn start(
         storage: &Storage,
         clock: Arc<dyn Clock>,
         tracker: &TaskTracker,
         stop: CancellationToken,
-    ) -> Result<Self> {
+    ) -> Self {
         let shared = storage.db.kind() != "sqlite";
         let bell = bell::Bell::new(shared.then(|| Arc::clone(&storage.bus)));
         let feeds = Self(Arc::new(Inner {
@@ -83,7 +83,7 @@ impl Feeds {
             tracker.spawn(bell::hear(feeds.clone(), bus, stop.clone()));
             tracker.spawn(look_up(feeds.clone(), stop));
         }
-        Ok(feeds)
+        feeds
     }
 
     /// Shows events that were just committed. Runs on the writer, so it only renders and wakes.

@@ -3,6 +3,8 @@
 use artel_domain::{Clock, Timestamp};
 use artel_storage::idempotency::{self, Key, Seen};
 use artel_storage::{Conn, Db, Lane};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +33,7 @@ impl IdempotencyKey {
             ));
         }
         let digest = Sha256::digest(format!("{route}\n{body}").as_bytes());
-        let fingerprint = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let fingerprint = URL_SAFE_NO_PAD.encode(digest);
         Ok(Self { key: key.to_owned(), fingerprint })
     }
 }
@@ -57,7 +59,7 @@ where
     let Some(IdempotencyKey { key, fingerprint }) = key else {
         return Ok(db.write(lane, work).await?);
     };
-    let key = Key { user: caller.user, key, fingerprint };
+    let key = Key { user: caller.user, word: key, fingerprint };
     let now = clock.now();
     let kept = key.clone();
     let outcome = db.write(lane, move |conn| Box::pin(first_time(conn, kept, now, work))).await;

@@ -99,6 +99,7 @@ impl fmt::Debug for Schemas {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other fault says enough by itself")]
 fn describe(error: &ValidationError<'_>) -> Vec<Field> {
     let path = dotted(error.instance_path().as_str());
     let field = |name: &str, message: String| Field {
@@ -112,10 +113,6 @@ fn describe(error: &ValidationError<'_>) -> Vec<Field> {
         ValidationErrorKind::Required { property } => {
             vec![field(property.as_str().unwrap_or_default(), "is required".to_owned())]
         }
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "every other fault says enough by itself"
-        )]
         _ => {
             // Values may be megabytes, or secrets; the message names the rule instead.
             let message = error.masked_with("the value").to_string();

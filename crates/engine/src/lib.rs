@@ -84,16 +84,12 @@ struct Inner {
 
 impl App {
     /// Builds the engine on an opened storage and starts its background work, which ends with [`App::stop`].
-    pub async fn start(
-        storage: Storage,
-        clock: Arc<dyn Clock>,
-        settings: Settings,
-    ) -> Result<Self> {
+    pub fn start(storage: Storage, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let packs = Packs::load(settings.packs_dir.as_deref())?;
         packs.find(&settings.starter_pack)?;
         let accounts = Accounts::new(storage.db.clone(), Arc::clone(&clock), &settings.access)?;
-        let feeds = Feeds::start(&storage, Arc::clone(&clock), &tracker, stop.clone()).await?;
+        let feeds = Feeds::start(&storage, Arc::clone(&clock), &tracker, stop.clone());
         let app = Self(Arc::new(Inner {
             limits: Limits::new(&settings.limits),
             accounts,

@@ -16,9 +16,9 @@ const LEASE: &str = "reconciler";
 /// Rows per round and duty; the rest waits for the next.
 const SOME: u32 = 1000;
 /// How long before its deadline an approval's people are warned.
-const WARNING: Duration = Duration::from_secs(60);
+const WARNING: Duration = Duration::from_mins(1);
 /// How long an answer can be had again under its idempotency key.
-const ANSWERS_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
 pub(crate) async fn run(app: App, stop: CancellationToken) {
     let every = app.0.settings.reconcile_every;
@@ -27,7 +27,7 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
         match round(&app, every).await {
             Ok(lease) => held = lease,
             Err(error) => {
-                tracing::warn!(%error, source = error_source(&error), "reconciler round failed")
+                tracing::warn!(%error, source = error_source(&error), "reconciler round failed");
             }
         }
         tokio::select! {
@@ -68,7 +68,7 @@ async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
             Ok(0) => {}
             Ok(rows) => tracing::info!(duty, rows, "reconciled"),
             Err(error) => {
-                tracing::warn!(duty, %error, source = error_source(&error), "duty failed")
+                tracing::warn!(duty, %error, source = error_source(&error), "duty failed");
             }
         }
     }

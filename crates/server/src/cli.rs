@@ -176,7 +176,7 @@ fn start_logging(config: &Config) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match config.log_format {
         LogFormat::Text => {
-            log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init()
+            log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init();
         }
         LogFormat::Json => log.json().flatten_event(true).init(),
     }

@@ -69,7 +69,7 @@ impl Resolved {
     ) -> Result<Self, Mistake> {
         let mut all = Self(
             KEYS.iter()
-                .map(|key| (key.name, ((key.default)(environment), Origin::Default)))
+                .map(|key| (key.name, (key.default(environment), Origin::Default)))
                 .collect(),
         );
         if let Some(path) = config_file(flags, environment) {
@@ -102,7 +102,7 @@ impl Resolved {
                     "{shown}: unknown key {name:?}; `artel config` lists those that exist"
                 ))
             })?;
-            let value = Value::from_toml(key.kind, value)
+            let value = Value::from_toml(key.kind(), value)
                 .map_err(|why| Mistake(format!("{shown}: {name}: {why}")))?;
             self.set(key.name, value, Origin::File(path.to_owned()));
         }
@@ -120,7 +120,7 @@ impl Resolved {
                     "unknown variable {variable}; `artel config` lists what can be set"
                 ))
             })?;
-            let value = Value::from_text(key.kind, text)
+            let value = Value::from_text(key.kind(), text)
                 .map_err(|why| Mistake(format!("{variable}: {why}")))?;
             self.set(key.name, value, Origin::Environment(variable.clone()));
         }

@@ -29,7 +29,7 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     })?;
     let address = listener.local_addr()?;
     let storage = Storage::open(&config.places).await.context("opening the storage")?;
-    let app = App::start(storage, Arc::new(SystemClock), config.engine.clone()).await?;
+    let app = App::start(storage, Arc::new(SystemClock), config.engine.clone())?;
     let settings = Settings {
         hosts: Hosts::new(address, &config.allowed_hosts, &config.cors_origins),
         cors_origins: config.cors_origins.clone(),

@@ -81,9 +81,15 @@ fn sigterm_ends_streams_and_answers_requests() {
     holds(&shutdown::run(&mut ground(Store::Sqlite).artel, options).unwrap());
 }
 
+/// PF-7.4: a second SIGTERM does not wait for what is under way.
+#[test]
+fn second_sigterm_ends_at_once() {
+    holds(&shutdown::twice(&mut ground(Store::Sqlite).artel).unwrap());
+}
+
 /// PF-4.4: a reader that does not read costs bounded memory, delays nobody, and can resume.
 #[test]
 fn stalled_readers_delay_nobody() {
-    let options = stalled::Options { readers: 300, stalled: 4, backlog: 10_000 };
+    let options = stalled::Options { readers: 300, stalled: 4, backlog: 20_000 };
     holds(&stalled::run(&ground(Store::Sqlite).artel, options).unwrap());
 }

@@ -1,5 +1,7 @@
 //! The tree itself: what a reader may rely on in every file.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -100,7 +100,10 @@ fn read(row: &Row<'_>) -> Result<Agent> {
             "busy" => AgentStatus::Busy,
             "error" => AgentStatus::Error,
             other => {
-                return Err(Error::Damaged { table: "agents", detail: format!("status {other:?}") });
+                return Err(Error::Damaged {
+                    table: "agents",
+                    detail: format!("status {other:?}"),
+                });
             }
         },
         config: row.json(3, "agents")?,

@@ -61,10 +61,12 @@ struct Inner {
     shared: Arc<Shared>,
 }
 
+type Hook = Box<dyn Fn(&[Recorded]) + Send + Sync>;
+
 /// What the writers tell the rest of the house.
 #[derive(Default)]
 pub(crate) struct Shared {
-    on_commit: OnceLock<Box<dyn Fn(&[Recorded]) + Send + Sync>>,
+    on_commit: OnceLock<Hook>,
     failing: AtomicBool,
 }
 
@@ -90,7 +92,7 @@ impl Db {
                 drop(first);
                 let lanes = (0..POSTGRES_LANES)
                     .map(|_| postgres::spawn_lane(config.clone(), Arc::clone(&shared)));
-                ("postgres", pool::Source::Postgres(config.clone()), lanes.collect())
+                ("postgres", pool::Source::Postgres(Box::new(config.clone())), lanes.collect())
             }
         };
         Ok(Self(Arc::new(Inner { kind, readers: Pool::new(source), lanes, shared })))

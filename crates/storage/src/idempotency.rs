@@ -12,7 +12,7 @@ use crate::{Conn, Result};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     pub user: UserId,
-    pub key: String,
+    pub word: String,
     /// A digest of the request; another request under the same key is a mistake of the client.
     pub fingerprint: String,
 }
@@ -30,7 +30,7 @@ pub async fn look_up(conn: &mut Conn, key: &Key) -> Result<Seen> {
     let row = conn
         .first(
             "select fingerprint, response from idempotency_keys where user_id = ?1 and key = ?2",
-            values![key.user, &key.key],
+            values![key.user, &key.word],
             |row| Ok((row.text(0)?, row.text(1)?)),
         )
         .await?;
@@ -45,7 +45,7 @@ pub async fn look_up(conn: &mut Conn, key: &Key) -> Result<Seen> {
 pub async fn keep(conn: &mut Conn, key: &Key, response: &str, at: Timestamp) -> Result<()> {
     conn.execute(
         "insert into idempotency_keys (user_id, key, fingerprint, response, created_at) values (?1, ?2, ?3, ?4, ?5)",
-        values![key.user, &key.key, &key.fingerprint, response, at],
+        values![key.user, &key.word, &key.fingerprint, response, at],
     )
     .await?;
     Ok(())

@@ -1,6 +1,12 @@
 //! The store's own promises, on both databases: one commit for a change and its event, decisions made once,
 //! leases that fence, and changes that share a commit without sharing a fate.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must fail"
+)]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -209,7 +215,7 @@ on_both! {
         let store = side.open().await;
         let scope = scope(&store.db).await;
         for _ in 0..20 {
-            let approval = question(scope, Duration::from_secs(300));
+            let approval = question(scope, Duration::from_mins(5));
             ask(&store.db, &approval).await;
             let answers: Vec<_> = (0..8).map(|number| {
                 let (db, approval) = (store.db.clone(), approval.clone());
@@ -244,7 +250,7 @@ on_both! {
         let db = Db::open(&store.place).await.unwrap();
         let overdue = db.read(|conn| Box::pin(approvals::overdue(conn, 10))).await.unwrap();
         assert_eq!(overdue, [(late.id, scope.project)]);
-        let ending = db.read(|conn| Box::pin(approvals::ending(conn, Duration::from_secs(60), 10))).await.unwrap();
+        let ending = db.read(|conn| Box::pin(approvals::ending(conn, Duration::from_mins(1), 10))).await.unwrap();
         assert_eq!(ending, [(open.id, scope.project)]);
         for _ in 0..2 {
             let (late, open) = (late.id, open.id);
@@ -290,7 +296,7 @@ on_both! {
         assert!(matches!(write(second).await, Err(Error::Fenced(_))));
         let contenders: Vec<_> = (0..8).map(|number| { let db = db.clone(); tokio::spawn(async move {
             let owner = format!("node-{number}");
-            db.write(Lane::User(UserId(number)), move |conn| Box::pin(async move { leases::acquire(conn, "space", &owner, Duration::from_secs(60)).await })).await.unwrap()
+            db.write(Lane::User(UserId(number)), move |conn| Box::pin(async move { leases::acquire(conn, "space", &owner, Duration::from_mins(1)).await })).await.unwrap()
         }) }).collect();
         let mut owners = 0;
         for contender in contenders {

@@ -99,7 +99,7 @@ impl Subscription {
         let view = lock(&self.feed.window).after(self.cursor, AT_ONCE);
         let (mut frames, gap) = match view {
             View::Frames(frames) => (frames, None),
-            View::Elsewhere => self.from_log(newest).await?,
+            View::Elsewhere => self.read_log(newest).await?,
         };
         if let Some(last) = frames.iter().rev().find_map(|frame| frame.seq) {
             self.cursor = last;
@@ -112,7 +112,7 @@ impl Subscription {
     }
 
     /// Reads from the database. What it no longer has is said, never passed over.
-    async fn from_log(&mut self, newest: u64) -> Result<(Vec<Frame>, Option<Frame>)> {
+    async fn read_log(&mut self, newest: u64) -> Result<(Vec<Frame>, Option<Frame>)> {
         let (project, after) = (self.feed.project, self.cursor);
         let limit = u32::try_from(AT_ONCE).expect("it is small");
         let log =

@@ -5,149 +5,98 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::value::{Kind, Value};
+use Preset::{DataDir, Flag, List, Number, Seconds, Text, Unset};
 
 /// One thing that can be set: in the file by its name, in the environment as `ARTEL_` and its name in capitals.
 pub(crate) struct Key {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub about: &'static str,
-    pub secret: bool,
-    pub default: fn(&BTreeMap<String, String>) -> Value,
+    pub(crate) name: &'static str,
+    preset: Preset,
+    pub(crate) about: &'static str,
+    pub(crate) secret: bool,
 }
 
-const fn key(
-    name: &'static str,
-    kind: Kind,
-    default: fn(&BTreeMap<String, String>) -> Value,
-    about: &'static str,
-) -> Key {
-    Key { name, kind, about, secret: false, default }
+/// What a key is when nobody says otherwise, which is also what kind of thing it is.
+#[derive(Clone, Copy)]
+enum Preset {
+    Unset,
+    DataDir,
+    Text(&'static str),
+    Number(u64),
+    Flag(bool),
+    List,
+    Seconds(u64),
 }
 
-const fn unset(_: &BTreeMap<String, String>) -> Value {
-    Value::Unset
-}
+const DAY: u64 = 24 * 60 * 60;
 
 pub(crate) const KEYS: [Key; 28] = [
-    key(
-        "listen",
-        Kind::Text,
-        |_| Value::Text("127.0.0.1:8787".to_owned()),
-        "address and port to listen on",
-    ),
-    key("data_dir", Kind::Text, data_dir, "folder for everything the server keeps"),
-    key("database_url", Kind::Text, unset, "postgres://…; unset: SQLite in the data folder"),
-    key("redis_url", Kind::Text, unset, "redis://…, shared by several nodes; unset: in process"),
-    Key {
-        secret: true,
-        ..key(
-            "jwt_secret",
-            Kind::Text,
-            unset,
-            "secret that tokens are signed with; unset: made at first start",
-        )
-    },
-    key("jwt_secret_file", Kind::Text, unset, "file that holds the secret"),
-    key(
-        "jwt_public_key_file",
-        Kind::Text,
-        unset,
-        "public key (PEM) or JWKS file of an outside issuer",
-    ),
-    key("jwt_issuer", Kind::Text, unset, "issuer that outside tokens must name"),
-    key("jwt_audience", Kind::Text, unset, "audience that outside tokens must name"),
-    key(
-        "token_ttl",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(86_400)),
-        "how long a log-in lasts",
-    ),
-    key(
-        "auto_provision",
-        Kind::Flag,
-        |_| Value::Flag(true),
-        "make an account for a valid token of a new subject",
-    ),
-    key(
-        "allowed_hosts",
-        Kind::List,
-        |_| Value::List(Vec::new()),
-        "names the server may be called by, besides this machine's own",
-    ),
-    key(
-        "cors_origins",
-        Kind::List,
-        |_| Value::List(Vec::new()),
-        "origins of pages elsewhere that may use the API",
-    ),
-    key(
-        "rate_limit_per_minute",
-        Kind::Number,
-        |_| Value::Number(100),
-        "requests per user; 0: no limit",
-    ),
-    key("login_attempts_per_minute", Kind::Number, |_| Value::Number(10), "attempts per account"),
-    key("streams_per_user", Kind::Number, |_| Value::Number(1024), "open event streams per user"),
-    key("max_connections", Kind::Number, |_| Value::Number(16_384), "open connections in all"),
-    key("max_projects", Kind::Number, |_| Value::Number(1000), "projects per user"),
-    key("max_agents", Kind::Number, |_| Value::Number(200), "agents per project"),
-    key(
-        "body_limit",
-        Kind::Number,
-        |_| Value::Number(1024 * 1024),
-        "largest request body, in bytes",
-    ),
-    key(
-        "starter_pack",
-        Kind::Text,
-        |_| Value::Text("workspace".to_owned()),
-        "team of a project that names none",
-    ),
-    key(
-        "event_retention",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(30 * 86_400)),
-        "how long events can be resumed from",
-    ),
-    key(
-        "reconcile_every",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(5)),
-        "how often what was left is picked up",
-    ),
-    key(
-        "heartbeat",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(15)),
-        "sign of life on quiet streams; at most 30s",
-    ),
-    key(
-        "stall_timeout",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(20)),
-        "a reader that takes nothing for so long is cut off",
-    ),
-    key(
-        "shutdown_timeout",
-        Kind::Span,
-        |_| Value::Span(Duration::from_secs(10)),
-        "how long running work may take to end",
-    ),
-    key(
-        "log_level",
-        Kind::Text,
-        |_| Value::Text("info".to_owned()),
-        "error, warn, info, debug, or a filter",
-    ),
-    key("log_format", Kind::Text, |_| Value::Text("text".to_owned()), "text or json"),
+    key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
+    key("data_dir", DataDir, "folder for everything the server keeps"),
+    key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
+    key("redis_url", Unset, "redis://…, shared by several nodes; unset: in process"),
+    secret("jwt_secret", "secret that tokens are signed with; unset: made at first start"),
+    key("jwt_secret_file", Unset, "file that holds the secret"),
+    key("jwt_public_key_file", Unset, "public key (PEM) or JWKS file of an outside issuer"),
+    key("jwt_issuer", Unset, "issuer that outside tokens must name"),
+    key("jwt_audience", Unset, "audience that outside tokens must name"),
+    key("token_ttl", Seconds(DAY), "how long a log-in lasts"),
+    key("auto_provision", Flag(true), "make an account for a valid token of a new subject"),
+    key("allowed_hosts", List, "names the server may be called by, besides this machine's own"),
+    key("cors_origins", List, "origins of pages elsewhere that may use the API"),
+    key("rate_limit_per_minute", Number(100), "requests per user; 0: no limit"),
+    key("login_attempts_per_minute", Number(10), "attempts per account"),
+    key("streams_per_user", Number(1024), "open event streams per user"),
+    key("max_connections", Number(16_384), "open connections in all"),
+    key("max_projects", Number(1000), "projects per user"),
+    key("max_agents", Number(200), "agents per project"),
+    key("body_limit", Number(1024 * 1024), "largest request body, in bytes"),
+    key("starter_pack", Text("workspace"), "team of a project that names none"),
+    key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),
+    key("reconcile_every", Seconds(5), "how often what was left is picked up"),
+    key("heartbeat", Seconds(15), "sign of life on quiet streams; at most 30s"),
+    key("stall_timeout", Seconds(20), "a reader that takes nothing for so long is cut off"),
+    key("shutdown_timeout", Seconds(10), "how long running work may take to end"),
+    key("log_level", Text("info"), "error, warn, info, debug, or a filter"),
+    key("log_format", Text("text"), "text or json"),
 ];
 
-fn data_dir(environment: &BTreeMap<String, String>) -> Value {
-    let home = environment.get("HOME").map(|home| PathBuf::from(home).join(".local/share"));
-    match environment.get("XDG_DATA_HOME").map(PathBuf::from).or(home) {
-        Some(base) => Value::Text(base.join("artel").to_string_lossy().into_owned()),
-        None => Value::Text("artel-data".to_owned()),
+const fn key(name: &'static str, preset: Preset, about: &'static str) -> Key {
+    Key { name, preset, about, secret: false }
+}
+
+const fn secret(name: &'static str, about: &'static str) -> Key {
+    Key { secret: true, ..key(name, Unset, about) }
+}
+
+impl Key {
+    pub(super) fn kind(&self) -> Kind {
+        match self.preset {
+            Unset | DataDir | Text(_) => Kind::Text,
+            Number(_) => Kind::Number,
+            Flag(_) => Kind::Flag,
+            List => Kind::List,
+            Seconds(_) => Kind::Span,
+        }
     }
+
+    /// What it is when nobody says otherwise.
+    pub(super) fn default(&self, environment: &BTreeMap<String, String>) -> Value {
+        match self.preset {
+            Unset => Value::Unset,
+            DataDir => Value::Text(data_dir(environment).to_string_lossy().into_owned()),
+            Text(text) => Value::Text(text.to_owned()),
+            Number(number) => Value::Number(number),
+            Flag(flag) => Value::Flag(flag),
+            List => Value::List(Vec::new()),
+            Seconds(seconds) => Value::Span(Duration::from_secs(seconds)),
+        }
+    }
+}
+
+fn data_dir(environment: &BTreeMap<String, String>) -> PathBuf {
+    let home = environment.get("HOME").map(|home| PathBuf::from(home).join(".local/share"));
+    let base = environment.get("XDG_DATA_HOME").map(PathBuf::from).or(home);
+    base.map_or_else(|| PathBuf::from("artel-data"), |base| base.join("artel"))
 }
 
 /// A URL without the password in it.

@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use artel_engine::access::{Keys, Outside};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::SecretString;
 
 use super::{Mistake, Resolved, secret_text};
@@ -59,7 +61,7 @@ fn own_secret(path: &Path) -> Result<SecretString, Mistake> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)
             .map_err(|error| Mistake(format!("no random bytes: {error}")))?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = URL_SAFE_NO_PAD.encode(bytes);
         // Written aside and linked into place: a start that is killed, or one beside us, never leaves half of it.
         let aside = path.with_extension(format!("{}.new", std::process::id()));
         let mut file = OpenOptions::new()

@@ -44,6 +44,7 @@ impl Value {
         })
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "TOML has kinds that no setting takes")]
     pub(super) fn from_toml(kind: Kind, value: toml::Value) -> Result<Self, String> {
         match (kind, value) {
             (Kind::Text | Kind::Span, toml::Value::String(text)) => Self::from_text(kind, &text),

@@ -77,10 +77,8 @@ impl IntoResponse for Refusal {
         let headers = response.headers_mut();
         if let Some(wait) = retry_after {
             // Rounded up: who comes back after a whole second must find the door open.
-            headers.insert(
-                header::RETRY_AFTER,
-                (wait.as_millis().div_ceil(1000).max(1) as u64).into(),
-            );
+            let seconds = u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

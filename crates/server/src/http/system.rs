@@ -97,7 +97,8 @@ pub(super) async fn ready(State(http): State<Http>) -> (StatusCode, Json<Readine
 )]
 pub(super) async fn metrics(State(http): State<Http>) -> impl IntoResponse {
     metrics::gauge!("artel_uptime_seconds").set(http.0.started.elapsed().as_secs_f64());
-    metrics::gauge!("artel_event_feeds").set(http.app().open_feeds() as f64);
+    let feeds = u32::try_from(http.app().open_feeds()).unwrap_or(u32::MAX);
+    metrics::gauge!("artel_event_feeds").set(f64::from(feeds));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], http.0.metrics.render())
 }
 

@@ -77,7 +77,7 @@ on_both_sides! {
         let line = soon(lines.chunk()).await.unwrap().unwrap();
         let object: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!((&object["id"], &object["event_type"], &object["session_id"]), (&json!(1), &json!("agent_status_changed"), &Value::Null));
-        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(line.split(|byte| *byte == b'\n').count(), 2, "one line, ended");
     }
 
     /// PF-4.2: `session_id` narrows the stream; events of no session are not in it.

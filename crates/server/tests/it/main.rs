@@ -3,6 +3,12 @@
 //! What a deployment can switch is tested on both sides: every test given to [`on_both_sides`] runs once
 //! embedded (SQLite, in process) and once grown (PostgreSQL and Redis), with the same text (PF-7.2).
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on must fail"
+)]
+
 mod access;
 mod agents;
 mod conventions;

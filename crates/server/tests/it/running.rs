@@ -57,7 +57,7 @@ fn the_first_start_makes_the_secret() {
     assert_eq!(mode(&data), 0o700);
     assert_eq!(mode(&data.join("jwt-secret")), 0o600);
     let secret = std::fs::read_to_string(data.join("jwt-secret")).unwrap();
-    assert_eq!(secret.len(), 64);
+    assert!(secret.len() >= 43, "32 bytes at least");
     artel(&[], &arguments);
     assert_eq!(std::fs::read_to_string(data.join("jwt-secret")).unwrap(), secret, "made once");
 }

@@ -108,7 +108,7 @@ fn signed(algorithm: Algorithm, key: &EncodingKey, id: Option<&str>, claims: &Va
     encode(&header, claims, key).unwrap()
 }
 
-/// PF-5.2: RS256, ES256 and EdDSA with a public key; PF-5.1: and never that key as a secret.
+/// PF-5.2: RS256, ES256 and `EdDSA` with a public key; PF-5.1: and never that key as a secret.
 #[tokio::test]
 async fn outside_keys_in_pem() {
     let keys = [

@@ -16,7 +16,7 @@ const READERS: usize = 8;
 #[derive(Clone)]
 pub(super) enum Source {
     Sqlite(PathBuf),
-    Postgres(postgres::Config),
+    Postgres(Box<postgres::Config>),
 }
 
 pub(super) struct Pool {

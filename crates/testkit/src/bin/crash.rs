@@ -173,6 +173,7 @@ fn race(options: &Race) -> Result<bool> {
         let Race { streams, stalled, silent, .. } = *options;
         let race = shutdown::Options { streams, requests: 32, stalled, silent };
         show(shutdown::run(&mut open()?.artel, race)?);
+        show(shutdown::twice(&mut open()?.artel)?);
     }
     if chosen(Scenario::Stalled) {
         let Race { readers, stalled, .. } = *options;

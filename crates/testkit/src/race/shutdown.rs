@@ -10,6 +10,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -22,6 +23,8 @@ use crate::server::Artel;
 
 /// SIGTERM to the end of the process.
 const EXIT_LIMIT: Duration = Duration::from_secs(3);
+/// The second SIGTERM to the end of the process.
+const AT_ONCE: Duration = Duration::from_millis(500);
 /// Streams opened at a time, so as not to overrun the listener's queue.
 const AT_A_TIME: usize = 64;
 /// More events than fit into the buffers towards a reader who does not read.
@@ -92,6 +95,27 @@ pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
         took.as_millis(),
     );
     Ok(Outcome { name: "shutdown", figures, violations })
+}
+
+/// While it waits for a request that never ends, a second signal must end it at once.
+pub fn twice(artel: &mut Artel) -> Result<Outcome> {
+    let client = artel.client("shutdown")?;
+    let project = runtime()?.block_on(project(&client, "twice"))?;
+    let endless = Half::send(&client, &project, 0)?;
+    std::thread::sleep(SETTLE);
+    artel.signal(Signal::TERM)?;
+    std::thread::sleep(SETTLE);
+    let mut violations = Vec::new();
+    if let Some(status) = artel.ended()? {
+        violations.push(format!("left a request under way: {status}"));
+    }
+    let (_, took) = artel.terminate()?;
+    drop(endless);
+    if took > AT_ONCE {
+        violations.push(format!("took {took:?} to end after the second signal"));
+    }
+    let figures = format!("left {} ms after the second signal", took.as_millis());
+    Ok(Outcome { name: "shutdown twice", figures, violations })
 }
 
 /// Opens the streams; each task ends with its stream.
