@@ -24,7 +24,8 @@ pub(super) struct Agents {
     post, path = "/my/projects/{project_id}/agents", tag = "agents",
     params(
         ("project_id" = ProjectId, Path),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again gives the same answer"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+            description = "The same key again gives the same answer"),
     ),
     request_body = CreateAgent,
     responses(

@@ -76,6 +76,8 @@ fn tell(headers: &mut HeaderMap, allowance: Allowance) {
     responses(
         (status = 200, description = "A token", body = Token),
         (status = 401, description = "Wrong name or password", body = ErrorBody),
+        (status = 413, body = ErrorBody),
+        (status = 415, body = ErrorBody),
         (status = 422, description = "Not a log-in", body = ErrorBody),
         (status = 429, description = "Too many attempts", body = ErrorBody),
     ),

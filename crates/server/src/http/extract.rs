@@ -16,6 +16,7 @@ use super::Http;
 use super::error::{Answer, Refusal};
 
 const MOST: u32 = 100;
+const FARTHEST: u64 = 1_000_000_000;
 
 /// A JSON body, checked, with the key under which it is handled once.
 pub(super) struct Body<T> {
@@ -137,7 +138,7 @@ pub(super) struct Paging {
     limit: u32,
     /// How many to skip.
     #[serde(default)]
-    #[param(minimum = 0, default = 0)]
+    #[param(minimum = 0, maximum = 1_000_000_000, default = 0)]
     offset: u64,
 }
 
@@ -149,6 +150,9 @@ impl Paging {
     pub(super) fn page(self) -> Answer<Page> {
         if !(1..=MOST).contains(&self.limit) {
             return Err(Error::invalid_field("limit", format!("must be 1 to {MOST}")).into());
+        }
+        if self.offset > FARTHEST {
+            return Err(Error::invalid_field("offset", format!("must be 0 to {FARTHEST}")).into());
         }
         Ok(Page { limit: self.limit, offset: self.offset })
     }

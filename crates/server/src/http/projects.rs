@@ -23,7 +23,8 @@ pub(super) struct Projects {
 /// Create a project with its team.
 #[utoipa::path(
     post, path = "/my/projects", tag = "projects",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key again gives the same answer")),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+            description = "The same key again gives the same answer")),
     request_body = CreateProject,
     responses(
         (status = 201, description = "Created, and its agents are ready", body = NewProject),
