@@ -1,9 +1,12 @@
 //! What handlers take: bodies that were checked, ids, and pages of lists.
 
+use std::time::Duration;
+
 use artel_engine::input::{Checked, Input};
 use artel_engine::{Caller, Error, Field, IdempotencyKey, Kind, Page};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -15,6 +18,8 @@ use utoipa::IntoParams;
 use super::Http;
 use super::error::{Answer, Refusal};
 
+/// How long a body may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
 const MOST: u32 = 100;
 const FARTHEST: u64 = 1_000_000_000;
 
@@ -30,18 +35,8 @@ impl<T: Input> FromRequest<Http> for Body<T> {
     async fn from_request(request: Request, http: &Http) -> Answer<Self> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = Limited::new(body, http.0.body_limit).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() {
-                let message = format!("The body is larger than {} bytes", http.0.body_limit);
-                let error = Error::new(Kind::Invalid, "body_too_large", message);
-                Refusal::with_status(StatusCode::PAYLOAD_TOO_LARGE, error)
-            } else {
-                let error =
-                    Error::new(Kind::Invalid, "body_cut_off", "The body did not arrive whole");
-                Refusal::with_status(StatusCode::BAD_REQUEST, error)
-            }
-        })?;
-        let value = parse(&bytes.to_bytes())?;
+        let bytes = read_whole(body, http.0.body_limit).await?;
+        let value = parse(&bytes)?;
         let key = match parts.headers.get("idempotency-key") {
             None => None,
             Some(key) => {
@@ -50,6 +45,28 @@ impl<T: Input> FromRequest<Http> for Body<T> {
             }
         };
         Ok(Self { input: http.app().schemas().check(value)?, key })
+    }
+}
+
+/// Reads a body of bounded size that arrives in bounded time.
+async fn read_whole(body: axum::body::Body, limit: usize) -> Answer<Bytes> {
+    let refuse = |status, code, message: String| {
+        Refusal::with_status(status, Error::new(Kind::Invalid, code, message))
+    };
+    match tokio::time::timeout(ARRIVAL, Limited::new(body, limit).collect()).await {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let message = format!("The body is larger than {limit} bytes");
+            Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
+        }
+        Ok(Err(_)) => {
+            let message = "The body did not arrive whole".to_owned();
+            Err(refuse(StatusCode::BAD_REQUEST, "body_cut_off", message))
+        }
+        Err(_) => {
+            let message = "The body took too long to arrive".to_owned();
+            Err(refuse(StatusCode::REQUEST_TIMEOUT, "body_too_slow", message))
+        }
     }
 }
 
