@@ -30,6 +30,7 @@ mod extract;
 mod observe;
 mod origin;
 mod projects;
+mod responses;
 mod system;
 
 pub(crate) use origin::Hosts;

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Paging, Parameters};
+use super::responses::Guarded;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Users {
@@ -23,10 +24,9 @@ pub(super) struct Users {
     params(Paging),
     responses(
         (status = 200, body = Users),
-        (status = 401, body = ErrorBody),
         (status = 403, description = "Not an administrator", body = ErrorBody),
         (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Guarded,
     )
 )]
 pub(super) async fn users(

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Body, Ids, Paging, Parameters};
+use super::responses::{Intake, Lookup};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Agents {
@@ -30,13 +31,9 @@ pub(super) struct Agents {
     request_body = CreateAgent,
     responses(
         (status = 201, body = Agent),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
         (status = 409, description = "The name is taken, or there are too many", body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
+        Intake,
     )
 )]
 pub(super) async fn create(
@@ -55,10 +52,8 @@ pub(super) async fn create(
     params(("project_id" = ProjectId, Path), Paging),
     responses(
         (status = 200, body = Agents),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
         (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn list(
@@ -78,9 +73,7 @@ pub(super) async fn list(
     params(("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path)),
     responses(
         (status = 200, body = Agent),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn get(
@@ -98,13 +91,9 @@ pub(super) async fn get(
     request_body = CreateAgent,
     responses(
         (status = 200, body = Agent),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
         (status = 409, description = "The name is taken", body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
+        Intake,
     )
 )]
 pub(super) async fn replace(
@@ -123,13 +112,9 @@ pub(super) async fn replace(
     request_body = PatchAgent,
     responses(
         (status = 200, body = Agent),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
         (status = 409, description = "The name is taken", body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
+        Intake,
     )
 )]
 pub(super) async fn patch(
@@ -147,9 +132,7 @@ pub(super) async fn patch(
     params(("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path)),
     responses(
         (status = 204, description = "Gone"),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn delete(

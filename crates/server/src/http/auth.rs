@@ -15,9 +15,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Http;
-use super::error::{Answer, ErrorBody, Refusal};
+use super::error::{Answer, Refusal};
 use super::extract::{Authenticated, Body};
 use super::observe::Who;
+use super::responses::{Guarded, Intake};
 
 /// Everything below these needs a token, whether it exists or not.
 const GUARDED: [&str; 3] = ["/my", "/agents", "/admin"];
@@ -75,11 +76,8 @@ fn tell(headers: &mut HeaderMap, allowance: Allowance) {
     request_body = LogIn,
     responses(
         (status = 200, description = "A token", body = Token),
-        (status = 401, description = "Wrong name or password", body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, description = "Not a log-in", body = ErrorBody),
-        (status = 429, description = "Too many attempts", body = ErrorBody),
+        Guarded,
+        Intake,
     ),
     security(())
 )]
@@ -114,7 +112,7 @@ pub(super) struct MyLimits {
 /// The account behind the token.
 #[utoipa::path(
     get, path = "/my/me", tag = "access",
-    responses((status = 200, body = Me), (status = 401, body = ErrorBody), (status = 429, body = ErrorBody))
+    responses((status = 200, body = Me), Guarded)
 )]
 pub(super) async fn me(State(http): State<Http>, Authenticated(caller): Authenticated) -> Json<Me> {
     let limits = http.app().limits();

@@ -23,6 +23,7 @@ use utoipa::IntoParams;
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Ids, Parameters};
+use super::responses::Lookup;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -55,11 +56,9 @@ enum Form {
             (Envelope = "text/event-stream"),
             (Envelope = "application/x-ndjson"),
         )),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
         (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
         (status = 503, description = "The server is stopping", body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn stream(

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Body, Ids, Paging, Parameters};
+use super::responses::{Guarded, Intake, Lookup};
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Projects {
@@ -28,12 +29,9 @@ pub(super) struct Projects {
     request_body = CreateProject,
     responses(
         (status = 201, description = "Created, and its agents are ready", body = NewProject),
-        (status = 401, body = ErrorBody),
         (status = 409, description = "Too many projects", body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Guarded,
+        Intake,
     )
 )]
 pub(super) async fn create(
@@ -51,9 +49,8 @@ pub(super) async fn create(
     params(Paging),
     responses(
         (status = 200, body = Projects),
-        (status = 401, body = ErrorBody),
         (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Guarded,
     )
 )]
 pub(super) async fn list(
@@ -72,9 +69,7 @@ pub(super) async fn list(
     params(("project_id" = ProjectId, Path)),
     responses(
         (status = 200, body = Project),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn get(
@@ -92,12 +87,8 @@ pub(super) async fn get(
     request_body = UpdateProject,
     responses(
         (status = 200, body = Project),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-        (status = 413, body = ErrorBody),
-        (status = 415, body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
+        Intake,
     )
 )]
 pub(super) async fn update(
@@ -115,9 +106,7 @@ pub(super) async fn update(
     params(("project_id" = ProjectId, Path)),
     responses(
         (status = 204, description = "Gone"),
-        (status = 401, body = ErrorBody),
-        (status = 404, body = ErrorBody),
-        (status = 429, body = ErrorBody),
+        Lookup,
     )
 )]
 pub(super) async fn delete(
