@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -68,8 +68,12 @@ pub(crate) async fn serve(
                 continue;
             }
         };
-        let connection =
-            graceful.watch(connection(stream, peer, service.clone(), settings.stall_timeout));
+        // Small answers go out at once.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "setting TCP_NODELAY failed");
+        }
+        let stream = Unstalled::new(stream, settings.stall_timeout, stop.clone());
+        let connection = graceful.watch(connection(stream, peer, service.clone()));
         tracker.spawn(async move {
             let _place = place;
             if let Err(error) = connection.await {
@@ -85,10 +89,9 @@ pub(crate) async fn serve(
 }
 
 fn connection(
-    stream: TcpStream,
+    stream: Unstalled,
     peer: SocketAddr,
     service: Service,
-    stall: Duration,
 ) -> http1::Connection<
     TokioIo<Unstalled>,
     impl hyper::service::HttpService<
@@ -98,10 +101,6 @@ fn connection(
         Future: Send,
     >,
 > {
-    // Small answers go out at once.
-    if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "setting TCP_NODELAY failed");
-    }
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
         let mut request: Request = request.map(axum::body::Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
@@ -111,5 +110,5 @@ fn connection(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(Unstalled::new(stream, stall)), service)
+        .serve_connection(TokioIo::new(stream), service)
 }

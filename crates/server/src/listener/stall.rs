@@ -8,17 +8,23 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
+use tokio_util::sync::CancellationToken;
+
+/// The limit once the server is stopping: who reads at all has taken the rest by then.
+const STOPPING: Duration = Duration::from_secs(1);
 
 /// A stream with a limit on how long a write may wait. The clock runs only while one waits.
 pub(super) struct Unstalled {
     stream: TcpStream,
     limit: Duration,
+    stop: CancellationToken,
+    hurried: bool,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
 impl Unstalled {
-    pub(super) fn new(stream: TcpStream, limit: Duration) -> Self {
-        Self { stream, limit, waiting: None }
+    pub(super) fn new(stream: TcpStream, limit: Duration, stop: CancellationToken) -> Self {
+        Self { stream, limit, stop, hurried: false, waiting: None }
     }
 
     /// Passes the outcome of a write on, or fails when it has waited for too long.
@@ -30,6 +36,11 @@ impl Unstalled {
         if outcome.is_ready() {
             self.waiting = None;
             return outcome;
+        }
+        if !self.hurried && self.stop.is_cancelled() {
+            self.hurried = true;
+            self.limit = self.limit.min(STOPPING);
+            self.waiting = None;
         }
         let limit = self.limit;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
