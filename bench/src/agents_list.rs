@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::place::{self, Place, Project};
 use crate::report::{Goal, Report, Row};
-use crate::usage::{cpu, median, micros};
+use crate::usage::{cpu, median};
 use crate::wire::{self, Connection};
 
 const CONNECTIONS: usize = 16;
@@ -64,7 +64,7 @@ async fn rounds(artel: &Artel, client: &Client) -> Result<Vec<Round>> {
         let took = start.elapsed().as_secs_f64();
         let used = cpu(artel.pid()?)? - before;
         let requests = (CONNECTIONS * REQUESTS) as f64;
-        rounds.push(Round { per_second: requests / took, cpu_micros: micros(used) / requests });
+        rounds.push(Round { per_second: requests / took, cpu_micros: used / requests });
     }
     rounds.remove(0);
     Ok(rounds)

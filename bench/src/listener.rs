@@ -1,25 +1,68 @@
-//! A reader of an event stream that checks the numbers and looks at nothing else.
+//! Readers of event streams that check the numbers and look at nothing else.
+//!
+//! One thread reads all sockets in turn, every few milliseconds, and never waits for one. A reader that waits has
+//! to be woken at every event, and on one machine that is paid by the server that wrote it: often more than the
+//! write itself, and a price that no reader on another machine would ask.
 
-use anyhow::{Result, ensure};
-use tokio::io::AsyncReadExt;
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
 
 use crate::wire::Connection;
 
+/// Between two rounds of reading.
+const PAUSE: Duration = Duration::from_millis(5);
+const LIMIT: Duration = Duration::from_mins(1);
 /// Long enough for the line with the number; the rest of longer ones is passed over.
 const LINE: usize = 32;
 
-/// Reads until `count` numbered events have come, each with the number after the one before it.
-pub(crate) async fn follow(mut connection: Connection, count: u64) -> Result<Connection> {
-    let (mut chunks, mut numbers) = (Chunks::default(), Numbers::default());
+/// Reads until every stream has brought `count` numbered events, each with the number after the one before it.
+/// Gives the open streams back.
+pub(crate) fn follow(connections: Vec<Connection>, count: u64) -> Result<Vec<Reader>> {
+    let readers: Result<Vec<_>> = connections.into_iter().map(Reader::new).collect();
+    let (mut readers, begin) = (readers?, Instant::now());
+    let mut buffer = vec![0; 64 * 1024];
     loop {
-        chunks.take(&connection.buffer, |data| numbers.take(data))?;
-        connection.buffer.clear();
-        if numbers.seen >= count {
-            ensure!(numbers.seen == count, "{} events came, not {count}", numbers.seen);
-            return Ok(connection);
+        for reader in &mut readers {
+            reader.read(&mut buffer)?;
+            let seen = reader.numbers.seen;
+            ensure!(seen <= count, "{seen} events came, not {count}");
         }
-        let read = connection.stream.read_buf(&mut connection.buffer).await?;
-        ensure!(read > 0, "the stream ended after {} events", numbers.seen);
+        if readers.iter().all(|reader| reader.numbers.seen == count) {
+            return Ok(readers);
+        }
+        ensure!(begin.elapsed() < LIMIT, "some listeners did not get every event in time");
+        thread::sleep(PAUSE);
+    }
+}
+
+pub(crate) struct Reader {
+    stream: TcpStream,
+    chunks: Chunks,
+    numbers: Numbers,
+}
+
+impl Reader {
+    fn new(connection: Connection) -> Result<Self> {
+        let (mut chunks, mut numbers) = (Chunks::default(), Numbers::default());
+        chunks.take(&connection.buffer, |data| numbers.take(data))?;
+        // It does not block, as it comes from the runtime.
+        Ok(Self { stream: connection.stream.into_std()?, chunks, numbers })
+    }
+
+    /// Reads what is there.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<()> {
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) => bail!("the stream ended after {} events", self.numbers.seen),
+                Ok(read) => self.chunks.take(&buffer[..read], |data| self.numbers.take(data))?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 
@@ -111,7 +154,7 @@ impl Numbers {
 mod tests {
     use super::*;
 
-    const BODY: &[u8] = b"1d\r\nevent: a\ndata: {}\nid: 7\n\n: \r\n10\r\n\n\nid: 8\ndata: 1\n\r\n";
+    const BODY: &[u8] = b"1b\r\nevent: a\ndata: {}\nid: 7\n\n: \r\n10\r\n\n\nid: 8\ndata: 1\n\r\n";
 
     #[test]
     fn any_split_gives_the_same_numbers() {

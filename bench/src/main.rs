@@ -10,6 +10,7 @@
     clippy::disallowed_methods,
     reason = "a measurement owns its process: it reads the environment and spawns as it likes"
 )]
+#![expect(clippy::cast_precision_loss, reason = "counts and spans here are far below 2^52")]
 
 mod agents_list;
 mod append;
@@ -52,6 +53,9 @@ struct Arguments {
     /// The server's binary; the one beside this program if not given.
     #[arg(long, value_name = "FILE")]
     artel: Option<PathBuf>,
+    /// Where to put data, to measure another disk; beside this program if not given.
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,7 +87,7 @@ fn main() -> Result<()> {
         return peer::serve();
     }
     artel_testkit::process::raise_open_files(OPEN_FILES)?;
-    let place = Place::find(arguments.artel)?;
+    let place = Place::find(arguments.artel, arguments.folder.as_deref())?;
     let mut report = Report::new(arguments.json);
     for name in Name::value_variants() {
         if arguments.only.is_empty() || arguments.only.contains(name) {

@@ -16,7 +16,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn find(artel: Option<PathBuf>) -> Result<Self> {
+    pub(crate) fn find(artel: Option<PathBuf>, folder: Option<&Path>) -> Result<Self> {
         let own = std::env::current_exe()?;
         let beside = own.parent().context("a program is in a folder")?;
         let artel = artel.unwrap_or_else(|| beside.join("artel"));
@@ -25,7 +25,8 @@ impl Place {
             "there is no {}; build it: cargo build --release -p artel",
             artel.display()
         );
-        let folder = tempfile::Builder::new().prefix("artel-bench-").tempdir_in(beside)?;
+        let folder =
+            tempfile::Builder::new().prefix("artel-bench-").tempdir_in(folder.unwrap_or(beside))?;
         Ok(Self { artel: artel.canonicalize()?, folder })
     }
 

@@ -8,7 +8,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval;
-use crate::{AgentId, AgentStatus, ApprovalId, PlanId, RiskLevel, SessionId, Timestamp, UserId};
+use crate::session::{ErrorType, Message, Usage};
+use crate::{
+    AgentId, AgentStatus, ApprovalId, MessageId, PlanId, RiskLevel, SessionId, TaskId, Timestamp,
+    UserId,
+};
 
 macro_rules! events {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)* }) => {
@@ -49,6 +53,12 @@ events! {
     Event {
         AgentStatusChanged = "agent_status_changed",
         ProjectUpdated = "project_updated",
+        MessageCreated = "message_created",
+        DirectAgentCall = "direct_agent_call",
+        TaskStarted = "task_started",
+        TaskCompleted = "task_completed",
+        TaskFailed = "task_failed",
+        TaskCancelled = "task_cancelled",
         TaskPlanCreated = "task_plan_created",
         ApprovalRequired = "approval_required",
         ApprovalResolved = "approval_resolved",
@@ -58,8 +68,9 @@ events! {
 }
 
 events! {
-    /// Word of the stream itself, without a number.
+    /// What has no number: text in flight, and word of the stream itself.
     Signal {
+        MessageDelta = "message_delta",
         Heartbeat = "heartbeat",
         Resync = "resync",
         Error = "error",
@@ -103,6 +114,58 @@ pub enum AgentChange {
 pub struct ProjectUpdated {
     pub name: String,
     pub workspace_path: Option<String>,
+}
+
+/// Somebody said something.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MessageCreated {
+    pub message: Message,
+}
+
+/// An agent was called by name, past the orchestrator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DirectAgentCall {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    pub agent_name: String,
+}
+
+/// The work begins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskStarted {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskCompleted {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    /// The answer.
+    pub message_id: MessageId,
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskFailed {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    pub error: String,
+    pub error_type: ErrorType,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskCancelled {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+}
+
+/// Text of an answer as it is written; the whole comes with `message_created`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MessageDelta {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    pub text: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

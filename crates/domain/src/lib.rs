@@ -8,9 +8,12 @@ pub mod approval;
 pub mod clock;
 pub mod event;
 pub mod id;
+pub mod money;
 pub mod packs;
 pub mod plan;
 pub mod project;
+pub mod session;
+pub mod task;
 pub mod user;
 
 pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};

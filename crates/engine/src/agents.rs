@@ -103,26 +103,38 @@ impl App {
         };
         let limit = self.0.settings.max_agents;
         let db = &self.0.storage.db;
-        idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
-            Box::pin(async move {
-                projects::lock(conn, scope).await?;
-                if agents::count(conn, scope).await? >= limit {
-                    return Err(artel_storage::Error::Refused(TOO_MANY));
-                }
-                add(conn, scope, &agent).await?;
-                Ok(agent)
+        let created =
+            idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
+                Box::pin(async move {
+                    projects::lock(conn, scope).await?;
+                    if agents::count(conn, scope).await? >= limit {
+                        return Err(artel_storage::Error::Refused(TOO_MANY));
+                    }
+                    add(conn, scope, &agent).await?;
+                    Ok(agent)
+                })
             })
-        })
-        .await
-        .map_err(|error| match error.code {
-            "conflict" => taken,
-            TOO_MANY => {
-                let message =
-                    format!("The project has {limit} agents, which is the limit; delete one first");
-                Error::new(Kind::Conflict, TOO_MANY, message)
-            }
-            _ => error,
-        })
+            .await
+            .map_err(|error| match error.code {
+                "conflict" => taken,
+                TOO_MANY => {
+                    let message = format!(
+                        "The project has {limit} agents, which is the limit; delete one first"
+                    );
+                    Error::new(Kind::Conflict, TOO_MANY, message)
+                }
+                _ => error,
+            })?;
+        self.agent_changed(scope, &created);
+        Ok(created)
+    }
+
+    /// The space has the agent as it is now; the next task sees it.
+    fn agent_changed(&self, scope: Scope, agent: &Agent) {
+        if let Some(space) = self.0.spaces.find(scope.project) {
+            space.seat(agent.clone());
+            space.dispatch(self);
+        }
     }
 
     pub async fn list_agents(
@@ -201,7 +213,13 @@ impl App {
                 tell(conn, scope, &agent, AgentChange::Deleted, now).await
             })
         });
-        Ok(change.await?)
+        change.await?;
+        if let Some(space) = self.0.spaces.find(project) {
+            // Its tasks went with it: what waits never starts, and what runs is stopped.
+            space.unseat(id);
+            space.dispatch(self);
+        }
+        Ok(())
     }
 
     /// Reads, changes and writes an agent in one transaction. What `change` refuses changes nothing.
@@ -229,7 +247,11 @@ impl App {
                 Ok(Ok(agent))
             })
         });
-        Ok(write.await?)
+        let changed = write.await?;
+        if let Ok(agent) = &changed {
+            self.agent_changed(scope, agent);
+        }
+        Ok(changed)
     }
 }
 

@@ -86,6 +86,14 @@ impl Error {
         Self { retry_after: Some(retry_after), ..Self::new(Kind::Busy, code, message) }
     }
 
+    pub fn unavailable(
+        code: &'static str,
+        message: impl Into<String>,
+        retry_after: Duration,
+    ) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(Kind::Unavailable, code, message) }
+    }
+
     pub fn internal(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::new(
             Kind::Internal,

@@ -17,7 +17,7 @@ use artel_domain::event::Signal;
 use artel_domain::{Clock, ProjectId, SessionId, UserId};
 use artel_storage::events::{self, Recorded};
 use artel_storage::{Bus, Db, Scope, Storage};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -34,6 +34,9 @@ use window::Window;
 
 /// How often the end of the log is looked up when other nodes may write to it.
 const LOOK_UP: Duration = Duration::from_secs(1);
+
+/// Pieces of text kept for a listener that is a moment late.
+const IN_FLIGHT: usize = 256;
 
 /// The windows of all projects that somebody listens to.
 #[derive(Clone)]
@@ -54,6 +57,8 @@ pub(crate) struct Feed {
     window: Mutex<Window>,
     /// The number of the newest event, to wake listeners by.
     newest: watch::Sender<u64>,
+    /// Text in flight; a listener that cannot keep up misses some, and gets the whole later.
+    flight: broadcast::Sender<Frame>,
     /// Cancelled when the project is deleted.
     gone: CancellationToken,
 }
@@ -111,6 +116,7 @@ impl Feeds {
             project,
             window: Mutex::default(),
             newest: watch::Sender::new(0),
+            flight: broadcast::Sender::new(IN_FLIGHT),
             gone: CancellationToken::new(),
         });
         open.insert(project, Arc::downgrade(&feed));
@@ -130,6 +136,15 @@ impl Feeds {
             Some(latest) => feed.reach(latest),
         }
         Ok(())
+    }
+
+    /// Shows something that has no number, and is not kept, to whoever listens now.
+    pub(crate) fn whisper(&self, project: ProjectId, session: SessionId, signal: &Signal) {
+        if let Some(feed) = self.listened_to(project) {
+            let frame = Frame::of_signal(self.0.clock.now(), Some(session), signal);
+            // Nobody there to hear it is fine.
+            drop(feed.flight.send(frame));
+        }
     }
 
     /// The project is no more.
@@ -232,7 +247,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// A signal as a frame, stamped with the time.
 fn signal(clock: &dyn Clock, signal: &Signal) -> Frame {
-    Frame::of_signal(clock.now(), signal)
+    Frame::of_signal(clock.now(), None, signal)
 }
 
 impl fmt::Debug for Feeds {

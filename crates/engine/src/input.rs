@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::{CreateAgent, CreateProject, Error, Field, PatchAgent, Result, UpdateProject, access};
+use crate::{
+    CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, Result, SendMessage,
+    UpdateProject, access,
+};
 
 /// More faults than this are not listed.
 const FAULTS: usize = 50;
@@ -55,6 +58,8 @@ impl Schemas {
         all.add::<UpdateProject>()?;
         all.add::<CreateAgent>()?;
         all.add::<PatchAgent>()?;
+        all.add::<CreateSession>()?;
+        all.add::<SendMessage>()?;
         all.add::<access::LogIn>()?;
         Ok(all)
     }

@@ -5,6 +5,7 @@
 
 pub mod access;
 mod agents;
+mod conversations;
 mod error;
 pub mod feeds;
 mod idempotent;
@@ -13,11 +14,13 @@ pub mod limits;
 mod packs;
 mod projects;
 mod reconciler;
+mod spaces;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use artel_agents::llm::Providers;
 use artel_domain::{Clock, Role, UserId};
 use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
@@ -26,15 +29,18 @@ use tokio_util::task::TaskTracker;
 pub use artel_storage::{Listed, Page};
 
 pub use crate::agents::{CreateAgent, PatchAgent};
+pub use crate::conversations::{CreateSession, SendMessage, Sent};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::projects::{CreateProject, UpdateProject};
+pub use crate::spaces::view::{AgentMetrics, AgentStatusView, Doing, SpaceView};
 
 use crate::access::Accounts;
 use crate::feeds::Feeds;
 use crate::input::Schemas;
 use crate::limits::Limits;
 use crate::packs::Packs;
+use crate::spaces::Spaces;
 
 /// Who asks. Made by [`Accounts`] from a token that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +63,12 @@ pub struct Settings {
     pub event_retention: Duration,
     /// How often the reconciler looks for what was left.
     pub reconcile_every: Duration,
+    /// The models at hand.
+    pub providers: artel_agents::llm::providers::Config,
+    /// How long a direct message may take, from when it was sent.
+    pub direct_timeout: Duration,
+    /// A space that nobody has used for so long is let go.
+    pub space_idle: Duration,
     /// Projects per user and agents per project at most.
     pub max_projects: u64,
     pub max_agents: u64,
@@ -75,6 +87,8 @@ struct Inner {
     limits: Limits,
     feeds: Feeds,
     packs: Packs,
+    spaces: Spaces,
+    providers: Providers,
     schemas: Schemas,
     /// Identifies this process among the nodes that share a database.
     node: String,
@@ -95,6 +109,8 @@ impl App {
             accounts,
             feeds,
             packs,
+            spaces: Spaces::default(),
+            providers: Providers::from(settings.providers.clone()),
             schemas: Schemas::new()?,
             node: artel_domain::TaskId::new(clock.as_ref()).to_string(),
             storage,
@@ -117,6 +133,10 @@ impl App {
 
     pub fn schemas(&self) -> &Schemas {
         &self.0.schemas
+    }
+
+    pub fn providers(&self) -> &Providers {
+        &self.0.providers
     }
 
     pub fn storage(&self) -> &Storage {

@@ -150,6 +150,7 @@ impl App {
             .db
             .write(Lane::Project(project), move |conn| Box::pin(projects::delete(conn, scope)));
         change.await?;
+        self.0.spaces.close(project);
         self.0.feeds.deleted(project);
         Ok(())
     }

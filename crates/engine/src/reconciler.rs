@@ -10,7 +10,7 @@ use artel_storage::leases::{self, Lease};
 use artel_storage::{Lane, approvals, events, idempotency};
 use tokio_util::sync::CancellationToken;
 
-use crate::{App, Result};
+use crate::{App, Result, spaces};
 
 const LEASE: &str = "reconciler";
 /// Rows per round and duty; the rest waits for the next.
@@ -23,6 +23,13 @@ const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 pub(crate) async fn run(app: App, stop: CancellationToken) {
     let every = app.0.settings.reconcile_every;
     let mut held = None;
+    if app.0.storage.db.kind() == "sqlite" {
+        // The data folder is ours alone, so whoever held a lease on it is dead.
+        let ended = app.0.storage.db.write(Lane::House, |conn| Box::pin(leases::expire_all(conn)));
+        if let Err(error) = ended.await {
+            tracing::warn!(%error, "ending old leases failed");
+        }
+    }
     loop {
         match round(&app, every).await {
             Ok(lease) => held = lease,
@@ -52,6 +59,17 @@ fn error_source(error: &crate::Error) -> String {
 
 async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
     app.0.limits.tidy();
+    let let_go = app.0.spaces.tidy(app.0.settings.space_idle);
+    if let_go > 0 {
+        tracing::info!(spaces = let_go, "idle spaces let go");
+    }
+    match spaces::attend(app).await {
+        Ok(0) => {}
+        Ok(tasks) => tracing::info!(tasks, "picked up what was left"),
+        Err(error) => {
+            tracing::warn!(%error, source = error_source(&error), "attending spaces failed");
+        }
+    }
     let owner = app.0.node.clone();
     let acquired = app.0.storage.db.write(Lane::House, move |conn| {
         Box::pin(async move { leases::acquire(conn, LEASE, &owner, every * 3).await })

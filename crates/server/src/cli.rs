@@ -15,6 +15,7 @@ use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
 use crate::{http, serve};
 
 mod accounts;
+mod chat;
 mod doctor;
 mod settings;
 
@@ -55,6 +56,19 @@ enum Command {
         /// Make the account when there is none.
         #[arg(long)]
         create: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Talk to an agent of a project: one message, or a conversation.
+    Chat {
+        /// The message; without one, a conversation line by line.
+        text: Option<String>,
+        /// The project's id; not needed when you have just one.
+        #[arg(long, value_name = "ID")]
+        project: Option<String>,
+        /// The agent's name or id; without one, the project's first.
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
         #[arg(long)]
         json: bool,
     },
@@ -147,6 +161,16 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             let config = Config::from(&said(None)?)?;
             let request = accounts::TokenRequest { name, ttl, create, json };
             runtime()?.block_on(accounts::token(&config, request))
+        }
+        Command::Chat { text, project, agent, json } => {
+            let environment = environment();
+            let token = environment.get("ARTEL_TOKEN").cloned().ok_or_else(|| {
+                Mistake("set ARTEL_TOKEN; `artel token NAME` on the server prints one".to_owned())
+            })?;
+            let server = environment.get("ARTEL_SERVER").cloned();
+            let server = server.unwrap_or_else(|| "http://127.0.0.1:8787".to_owned());
+            let chat = chat::Chat { server, token, project, agent, text, json };
+            runtime()?.block_on(chat::run(chat))
         }
         Command::Config { json } => settings::show(&said(None)?, json),
         Command::Doctor { json } => runtime()?.block_on(doctor::examine(said(None), json)),

@@ -15,6 +15,7 @@ use artel_storage::{Database, Places};
 use secrecy::SecretString;
 
 mod keys;
+mod models;
 mod secret;
 mod value;
 
@@ -48,7 +49,11 @@ pub(crate) struct Mistake(pub String);
 
 /// What was said, and where.
 #[derive(Debug, Clone)]
-pub(crate) struct Resolved(BTreeMap<&'static str, (Value, Origin)>);
+pub(crate) struct Resolved {
+    settings: BTreeMap<&'static str, (Value, Origin)>,
+    /// Variables of others that tell where models are.
+    models: BTreeMap<String, String>,
+}
 
 /// What was given on the command line.
 #[derive(Debug, Clone, Default)]
@@ -61,17 +66,30 @@ pub(crate) struct Flags {
 /// Variables that are ours but set nothing here: they are read by clients and by the tests.
 const OTHER_VARIABLES: [&str; 4] = ["ARTEL_CONFIG", "ARTEL_SERVER", "ARTEL_TOKEN", "ARTEL_LOG"];
 
+/// What model services are found by; the names that their own programs use.
+const MODEL_VARIABLES: [&str; 7] = [
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "GEMINI_API_KEY",
+    "GEMINI_BASE_URL",
+    "OLLAMA_HOST",
+];
+
 impl Resolved {
     /// Reads everything that was said.
     pub(crate) fn read(
         flags: &Flags,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self, Mistake> {
-        let mut all = Self(
-            KEYS.iter()
-                .map(|key| (key.name, (key.default(environment), Origin::Default)))
-                .collect(),
-        );
+        let defaults =
+            KEYS.iter().map(|key| (key.name, (key.default(environment), Origin::Default)));
+        let models = MODEL_VARIABLES.iter().filter_map(|name| {
+            let value = environment.get(*name).filter(|value| !value.trim().is_empty())?;
+            Some(((*name).to_owned(), value.clone()))
+        });
+        let mut all = Self { settings: defaults.collect(), models: models.collect() };
         if let Some(path) = config_file(flags, environment) {
             all.take_file(&path)?;
         }
@@ -87,7 +105,7 @@ impl Resolved {
     }
 
     fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
-        self.0.insert(name, (value, origin));
+        self.settings.insert(name, (value, origin));
     }
 
     fn take_file(&mut self, path: &Path) -> Result<(), Mistake> {
@@ -130,7 +148,7 @@ impl Resolved {
     /// Every key with its value, as it may be shown, and its origin.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (&'static Key, String, &Origin)> {
         KEYS.iter().map(|key| {
-            let (value, origin) = &self.0[key.name];
+            let (value, origin) = &self.settings[key.name];
             let text = match value {
                 Value::Unset => String::new(),
                 _ if key.secret => "(hidden)".to_owned(),
@@ -144,8 +162,13 @@ impl Resolved {
         })
     }
 
+    /// A variable that tells where a model is.
+    fn variable(&self, name: &str) -> Option<&str> {
+        self.models.get(name).map(String::as_str)
+    }
+
     fn text(&self, name: &str) -> Option<String> {
-        match &self.0[name].0 {
+        match &self.settings[name].0 {
             Value::Text(text) => Some(text.clone()),
             Value::Unset | Value::Number(_) | Value::Flag(_) | Value::List(_) | Value::Span(_) => {
                 None
@@ -154,18 +177,18 @@ impl Resolved {
     }
 
     fn number(&self, name: &str) -> u64 {
-        match self.0[name].0 {
+        match self.settings[name].0 {
             Value::Number(number) => number,
             Value::Unset | Value::Text(_) | Value::Flag(_) | Value::List(_) | Value::Span(_) => 0,
         }
     }
 
     fn flag(&self, name: &str) -> bool {
-        self.0[name].0 == Value::Flag(true)
+        self.settings[name].0 == Value::Flag(true)
     }
 
     fn list(&self, name: &str) -> Vec<String> {
-        match &self.0[name].0 {
+        match &self.settings[name].0 {
             Value::List(items) => items.clone(),
             Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::Span(_) => {
                 Vec::new()
@@ -174,7 +197,7 @@ impl Resolved {
     }
 
     fn span(&self, name: &str) -> Duration {
-        match self.0[name].0 {
+        match self.settings[name].0 {
             Value::Span(span) => span,
             Value::Unset | Value::Text(_) | Value::Flag(_) | Value::Number(_) | Value::List(_) => {
                 Duration::ZERO
@@ -298,6 +321,9 @@ impl Config {
                     })?,
                     streams_per_user: small("streams_per_user")?,
                 },
+                providers: models::providers(said, &data_dir)?,
+                direct_timeout: said.span("direct_timeout"),
+                space_idle: said.span("space_idle"),
                 starter_pack: required("starter_pack")?,
                 packs_dir: Some(data_dir.join("packs")),
                 event_retention: said.span("event_retention"),

@@ -23,6 +23,7 @@ use utoipa_axum::routes;
 mod admin;
 mod agents;
 mod auth;
+mod chat;
 mod docs;
 mod error;
 mod events;
@@ -31,6 +32,7 @@ mod observe;
 mod origin;
 mod projects;
 mod responses;
+mod spaces;
 mod system;
 
 pub(crate) use origin::Hosts;
@@ -120,6 +122,16 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(projects::get, projects::update, projects::delete))
         .routes(routes!(agents::create, agents::list))
         .routes(routes!(agents::get, agents::replace, agents::patch, agents::delete))
+        .routes(routes!(spaces::agent_status))
+        .routes(routes!(spaces::agent_metrics))
+        .routes(routes!(spaces::space))
+        .routes(routes!(spaces::all))
+        .routes(routes!(chat::create, chat::list))
+        .routes(routes!(chat::get, chat::delete))
+        .routes(routes!(chat::messages))
+        .routes(routes!(chat::send))
+        .routes(routes!(chat::task))
+        .routes(routes!(chat::cancel))
         .routes(routes!(events::stream))
         .routes(routes!(admin::users))
 }

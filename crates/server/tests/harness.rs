@@ -3,6 +3,17 @@
 //! `make crash` runs the same in full size. Each test prints its figures; a broken promise is
 //! named in the failure. They need PostgreSQL, Redis and strace (`scripts/setup.sh`).
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on must fail, and shows its figures"
+)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test that fails or tells its figures"
+)]
+
 use std::path::Path;
 use std::time::Duration;
 

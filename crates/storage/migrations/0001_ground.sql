@@ -58,38 +58,42 @@ create table sessions (
     user_id bigint not null,
     project_id text not null references projects (id) on delete cascade,
     title text not null,
+    message_count bigint not null default 0,
     created_at bigint not null,
     updated_at bigint not null
 );
-create index sessions_of_project on sessions (project_id, updated_at);
+create index sessions_of_project on sessions (project_id, created_at, id);
 
 create table messages (
     id text primary key,
     session_id text not null references sessions (id) on delete cascade,
+    place bigint not null,
     role text not null,
     content text not null,
     agent_id text,
-    created_at bigint not null
+    task_id text,
+    outcome text,
+    created_at bigint not null,
+    unique (session_id, place)
 );
-create index messages_in_order on messages (session_id, created_at, id);
 
 create table tasks (
     id text primary key,
     user_id bigint not null,
     project_id text not null references projects (id) on delete cascade,
-    session_id text,
+    session_id text not null references sessions (id) on delete cascade,
     agent_id text not null references agents (id) on delete cascade,
+    message_id text not null,
     status text not null,
     priority text not null,
-    attempt bigint not null default 0,
-    input text not null,
-    result text,
     error text,
-    deadline bigint,
+    error_type text,
     created_at bigint not null,
-    updated_at bigint not null
+    started_at bigint,
+    finished_at bigint
 );
 create index tasks_of_agent on tasks (agent_id, status, created_at);
+create index tasks_by_status on tasks (status, project_id, created_at);
 
 create table task_plans (
     id text primary key,

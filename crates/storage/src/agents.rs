@@ -36,6 +36,29 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<Agent> {
     .ok_or(Error::Missing("agent"))
 }
 
+/// The agent of that name.
+pub async fn by_name(conn: &mut Conn, scope: Scope, name: &str) -> Result<Agent> {
+    conn.first(
+        "select id, name, status, config, created_at, updated_at
+         from agents where project_id = ?1 and user_id = ?2 and name = ?3",
+        values![scope.project, scope.user, name],
+        read,
+    )
+    .await?
+    .ok_or(Error::Missing("agent"))
+}
+
+/// Every agent of the project.
+pub async fn all(conn: &mut Conn, scope: Scope) -> Result<Vec<Agent>> {
+    conn.query(
+        "select id, name, status, config, created_at, updated_at
+         from agents where project_id = ?1 and user_id = ?2 order by created_at, id",
+        values![scope.project, scope.user],
+        read,
+    )
+    .await
+}
+
 pub async fn list(conn: &mut Conn, scope: Scope, page: Page) -> Result<Listed<Agent>> {
     let items = conn
         .query(

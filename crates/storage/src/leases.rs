@@ -72,3 +72,19 @@ pub async fn release(conn: &mut Conn, lease: &Lease) -> Result<()> {
     .await?;
     Ok(())
 }
+
+/// Prolongs every lease of this owner that has not run out.
+pub async fn renew_all(conn: &mut Conn, owner: &str, span: Duration) -> Result<u64> {
+    let now = conn.now().await?;
+    conn.execute(
+        "update leases set expires_at = ?2 where owner = ?1 and expires_at > ?3",
+        values![owner, now.plus(span), now],
+    )
+    .await
+}
+
+/// Ends every lease, for a database that nobody else can have open: whoever held them is dead.
+pub async fn expire_all(conn: &mut Conn) -> Result<()> {
+    conn.execute("update leases set expires_at = 0", &[]).await?;
+    Ok(())
+}

@@ -14,6 +14,8 @@ pub mod leases;
 mod migrate;
 pub mod plans;
 pub mod projects;
+pub mod sessions;
+pub mod tasks;
 pub mod users;
 
 use std::path::PathBuf;

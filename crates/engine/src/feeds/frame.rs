@@ -1,5 +1,7 @@
 //! An event as it goes over the wire, rendered once for all its readers.
 
+use std::ops::Range;
+
 use artel_domain::event::Signal;
 use artel_domain::{SessionId, Timestamp};
 use artel_storage::events::Recorded;
@@ -13,6 +15,8 @@ pub struct Frame {
     pub seq: Option<u64>,
     pub session: Option<SessionId>,
     sse: Bytes,
+    /// Where its name stands in `sse`.
+    kind: Range<usize>,
     /// Where the JSON starts in `sse`; it ends with the first of the two newlines there, which makes it a line.
     json: usize,
 }
@@ -32,8 +36,8 @@ impl Frame {
         Self::render(Some(event.seq), &event.kind, &event.payload, event.at, event.session)
     }
 
-    pub(super) fn of_signal(at: Timestamp, signal: &Signal) -> Self {
-        Self::render(None, signal.kind(), &signal.payload(), at, None)
+    pub(super) fn of_signal(at: Timestamp, session: Option<SessionId>, signal: &Signal) -> Self {
+        Self::render(None, signal.kind(), &signal.payload(), at, session)
     }
 
     fn render(
@@ -52,13 +56,14 @@ impl Frame {
             text.push(b'\n');
         }
         text.extend_from_slice(b"event: ");
+        let name = text.len()..text.len() + kind.len();
         text.extend_from_slice(kind.as_bytes());
         text.extend_from_slice(b"\ndata: ");
         let json = text.len();
         let body = Body { id: seq, event_type: kind, payload, timestamp: at, session_id: session };
         serde_json::to_writer(&mut text, &body).expect("a vector takes every byte");
         text.extend_from_slice(b"\n\n");
-        Self { seq, session, sse: text.into(), json }
+        Self { seq, session, sse: text.into(), kind: name, json }
     }
 
     /// As Server-Sent Events.
@@ -69,6 +74,17 @@ impl Frame {
     /// As a line of JSON.
     pub fn line(&self) -> Bytes {
         self.sse.slice(self.json..self.sse.len() - 1)
+    }
+
+    /// Whether it is of this kind.
+    pub fn is(&self, kind: &str) -> bool {
+        self.sse[self.kind.clone()] == *kind.as_bytes()
+    }
+
+    /// Whether the text stands anywhere in it.
+    pub fn mentions(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        !text.is_empty() && self.sse.windows(text.len()).any(|window| window == text)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -88,7 +104,7 @@ mod tests {
         let json = r#"{"id":7,"event_type":"kind","payload":{"text":"a\nb"},"timestamp":"1970-01-01T00:00:00.000000Z","session_id":null}"#;
         assert_eq!(frame.sse(), format!("id: 7\nevent: kind\ndata: {json}\n\n"));
         assert_eq!(frame.line(), format!("{json}\n"));
-        let beat = Frame::of_signal(at, &Heartbeat { timestamp: at }.into());
+        let beat = Frame::of_signal(at, None, &Heartbeat { timestamp: at }.into());
         assert!(beat.sse().starts_with(b"event: heartbeat\ndata: {\"event_type\":\"heartbeat\""));
     }
 }

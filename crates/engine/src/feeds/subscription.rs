@@ -5,7 +5,7 @@ use std::sync::Arc;
 use artel_domain::SessionId;
 use artel_domain::event::{Error as Ended, Heartbeat, Resync, ResyncReason};
 use artel_storage::events;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
 
 use super::window::View;
 use super::{Feed, Feeds, Frame, lock, signal};
@@ -19,6 +19,7 @@ pub struct Subscription {
     feeds: Feeds,
     feed: Arc<Feed>,
     newest: watch::Receiver<u64>,
+    flight: broadcast::Receiver<Frame>,
     session: Option<SessionId>,
     cursor: u64,
     /// Something to say before anything else.
@@ -43,7 +44,7 @@ impl Subscription {
         head: u64,
         place: OwnedSemaphorePermit,
     ) -> Self {
-        let newest = feed.newest.subscribe();
+        let (newest, flight) = (feed.newest.subscribe(), feed.flight.subscribe());
         let unknown = (after > head).then(|| {
             let resync =
                 Resync { requested: after, resumed_after: head, reason: ResyncReason::Unknown };
@@ -53,6 +54,7 @@ impl Subscription {
             feeds,
             feed,
             newest,
+            flight,
             session,
             cursor: after.min(head),
             first: unknown,
@@ -69,6 +71,11 @@ impl Subscription {
             if self.feeds.0.closing.is_cancelled() {
                 return Ok(Batch::End(None));
             }
+            // Text in flight first: what it grows into must not come before it.
+            let flying = self.flying();
+            if !flying.is_empty() {
+                return Ok(Batch::Frames(flying));
+            }
             let newest = *self.newest.borrow_and_update();
             let frames =
                 if newest > self.cursor { self.advance(newest).await? } else { Vec::new() };
@@ -79,6 +86,11 @@ impl Subscription {
                 continue;
             }
             tokio::select! {
+                heard = self.flight.recv() => {
+                    if let Ok(frame) = heard && self.wants(&frame) {
+                        return Ok(Batch::Frames(vec![frame]));
+                    }
+                }
                 changed = self.newest.changed() => {
                     debug_assert!(changed.is_ok(), "we hold the feed, so its sender lives");
                 }
@@ -86,6 +98,25 @@ impl Subscription {
                 () = self.feeds.0.closing.cancelled() => return Ok(Batch::End(None)),
             }
         }
+    }
+
+    fn wants(&self, frame: &Frame) -> bool {
+        self.session.is_none_or(|session| frame.session == Some(session))
+    }
+
+    /// Text that is in flight now.
+    fn flying(&mut self) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        while frames.len() < AT_ONCE {
+            match self.flight.try_recv() {
+                Ok(frame) if self.wants(&frame) => frames.push(frame),
+                Ok(_) | Err(broadcast::error::TryRecvError::Lagged(_)) => {}
+                Err(
+                    broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed,
+                ) => break,
+            }
+        }
+        frames
     }
 
     /// A sign of life.

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 28] = [
+pub(crate) const KEYS: [Key; 31] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -51,6 +51,13 @@ pub(crate) const KEYS: [Key; 28] = [
     key("max_agents", Number(200), "agents per project"),
     key("body_limit", Number(1024 * 1024), "largest request body, in bytes"),
     key("starter_pack", Text("workspace"), "team of a project that names none"),
+    key(
+        "default_provider",
+        Unset,
+        "model provider of bare names; unset: the first that is configured",
+    ),
+    key("direct_timeout", Seconds(30), "how long an agent may take to answer a message"),
+    key("space_idle", Seconds(30 * 60), "a space that nobody has used for so long is let go"),
     key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),
     key("reconcile_every", Seconds(5), "how often what was left is picked up"),
     key("heartbeat", Seconds(15), "sign of life on quiet streams; at most 30s"),

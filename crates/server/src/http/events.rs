@@ -1,10 +1,5 @@
 //! A project's events as a stream.
 
-#![expect(
-    unused_qualifications,
-    reason = "the path macro qualifies the parameters it finds in this file"
-)]
-
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -18,14 +13,13 @@ use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http::{HeaderMap, HeaderValue, header};
 use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Ids, Parameters};
 use super::responses::Lookup;
 
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Narrowed {
     /// Only events of this session.

@@ -8,7 +8,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,25 @@ impl<T: Input> FromRequest<Http> for Body<T> {
             }
         };
         Ok(Self { input: http.app().schemas().check(value)?, key })
+    }
+}
+
+/// A JSON body that may be left out, which is as good as an empty object.
+pub(super) struct OptionalBody<T>(pub(super) Body<T>);
+
+impl<T: Input> FromRequest<Http> for OptionalBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(mut request: Request, http: &Http) -> Answer<Self> {
+        if request.headers().get(header::CONTENT_TYPE).is_none()
+            && hyper::body::Body::is_end_stream(request.body())
+        {
+            request
+                .headers_mut()
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            *request.body_mut() = axum::body::Body::from("{}");
+        }
+        Body::from_request(request, http).await.map(Self)
     }
 }
 

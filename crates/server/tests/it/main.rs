@@ -11,6 +11,7 @@
 
 mod access;
 mod agents;
+mod chat;
 mod conventions;
 mod events;
 mod projects;

@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use artel_domain::{AgentId, ApprovalId, PlanId, ProjectId, SessionId, TaskId, Timestamp, UserId};
+use artel_domain::{
+    AgentId, ApprovalId, MessageId, PlanId, ProjectId, SessionId, TaskId, Timestamp, UserId,
+};
 
 use super::{postgres, sqlite};
 use crate::events::Recorded;
@@ -235,7 +237,7 @@ macro_rules! ids_as_text {
         }
     )*};
 }
-ids_as_text!(ProjectId, AgentId, SessionId, TaskId, PlanId, ApprovalId);
+ids_as_text!(ProjectId, AgentId, SessionId, MessageId, TaskId, PlanId, ApprovalId);
 
 /// A row of a result.
 pub(crate) enum Row<'r> {

@@ -1,0 +1,366 @@
+//! Sessions, and messages to agents.
+//!
+//! Sending is one commit: the message, the task it asks for, and the events that tell of both. From then on nothing
+//! is lost, whoever waits for the answer and however the server ends. Sent again with the same key it is the same
+//! message, and has the same answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use artel_domain::event::{DirectAgentCall, MessageCreated};
+use artel_domain::session::{Message, Role, Session};
+use artel_domain::task::{Priority, Status, Task};
+use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId};
+use artel_storage::leases::{self, Lease};
+use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, sessions, tasks};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::input::{Checked, Input};
+use crate::spaces::board::{Refused, Ticket, WAITING};
+use crate::spaces::{LEASE, Space, lease_name, turn};
+use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
+
+/// A conversation to begin.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSession {
+    /// Without one, the first message gives it.
+    #[schema(max_length = 200, example = "Why is the build slow?")]
+    pub title: Option<String>,
+}
+
+/// A message to an agent.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendMessage {
+    #[schema(min_length = 1, max_length = 1_000_000, example = "Find the slowest test.")]
+    pub content: String,
+    /// The agent's name or id.
+    #[schema(min_length = 1, max_length = 100, example = "agent_coder")]
+    pub target_agent: Option<String>,
+    /// `high` goes ahead of what waits.
+    #[serde(default)]
+    pub priority: Priority,
+}
+
+impl Input for CreateSession {}
+impl Input for SendMessage {}
+
+/// A message that was taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sent {
+    pub message: Message,
+    pub task: Task,
+}
+
+/// How long a title from a first message may be.
+const TITLE: usize = 80;
+/// How often the row of a task on another node is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+const QUEUE_FULL: &str = "queue_full";
+
+impl App {
+    pub async fn create_session(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        input: Checked<CreateSession>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Session> {
+        let scope = Scope { user: caller.user, project };
+        let now = self.clock().now();
+        let session = Session {
+            id: SessionId::new(self.clock()),
+            title: input.into_inner().title.unwrap_or_default(),
+            message_count: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        let db = &self.0.storage.db;
+        idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
+            Box::pin(async move {
+                projects::lock(conn, scope).await?;
+                sessions::add(conn, scope, &session).await?;
+                Ok(session)
+            })
+        })
+        .await
+    }
+
+    pub async fn list_sessions(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        page: Page,
+    ) -> Result<Listed<Session>> {
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                projects::get(conn, scope).await?;
+                sessions::list(conn, scope, page).await
+            })
+        });
+        Ok(read.await?)
+    }
+
+    pub async fn session(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: SessionId,
+    ) -> Result<Session> {
+        let scope = Scope { user: caller.user, project };
+        Ok(self.0.storage.db.read(move |conn| Box::pin(sessions::get(conn, scope, id))).await?)
+    }
+
+    /// Deletes the session with its messages. What it had under way is stopped.
+    pub async fn delete_session(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: SessionId,
+    ) -> Result<()> {
+        let scope = Scope { user: caller.user, project };
+        let deleted = self.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                projects::lock(conn, scope).await?;
+                let unfinished = tasks::unfinished(conn, project).await?;
+                sessions::delete(conn, scope, id).await?;
+                Ok(unfinished)
+            })
+        });
+        let unfinished = deleted.await?;
+        if let Some(space) = self.0.spaces.find(project) {
+            for task in unfinished.iter().filter(|task| task.session_id == id) {
+                space.finish(task.id);
+            }
+            space.dispatch(self);
+        }
+        Ok(())
+    }
+
+    /// What was said, oldest first.
+    pub async fn list_messages(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        session: SessionId,
+        role: Option<Role>,
+        page: Page,
+    ) -> Result<Listed<Message>> {
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                sessions::get(conn, scope, session).await?;
+                sessions::messages(conn, session, role, page).await
+            })
+        });
+        Ok(read.await?)
+    }
+
+    /// Takes a message for an agent. When this returns it is on disk, and will be answered.
+    pub async fn send(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        session: SessionId,
+        input: Checked<SendMessage>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Sent> {
+        // On a task of its own: who goes away in the middle must not leave a ticket that nobody confirms.
+        let (app, caller) = (self.clone(), caller.clone());
+        let taken = self
+            .0
+            .tracker
+            .spawn(async move { app.take(&caller, project, session, input, key).await });
+        taken.await.map_err(Error::internal)?
+    }
+
+    async fn take(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        session: SessionId,
+        input: Checked<SendMessage>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Sent> {
+        let scope = Scope { user: caller.user, project };
+        let SendMessage { content, target_agent, priority } = input.into_inner();
+        let target = target_agent.ok_or_else(|| {
+            Error::invalid_field("target_agent", "is required: name the agent that should answer")
+        })?;
+        let space = self.0.spaces.get(self, scope).await?;
+        let draft = Draft {
+            scope,
+            session,
+            content,
+            target,
+            priority,
+            task: TaskId::new(self.clock()),
+            message: MessageId::new(self.clock()),
+            now: self.clock().now(),
+            owner: self.0.node.clone(),
+            space: Arc::clone(&space),
+            pushed: Arc::default(),
+        };
+        let (task, pushed) = (draft.task, Arc::clone(&draft.pushed));
+        let lease: Arc<std::sync::Mutex<Option<Lease>>> = Arc::default();
+        let held = Arc::clone(&lease);
+        let db = &self.0.storage.db;
+        let sent =
+            idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
+                Box::pin(async move { draft.store(conn, &held).await })
+            })
+            .await;
+        if pushed.load(Ordering::SeqCst) {
+            if sent.is_ok() {
+                let lease = lease.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+                space.confirm(task, lease);
+            } else {
+                space.finish(task);
+            }
+            space.dispatch(self);
+        }
+        sent.map_err(|error| match error.code {
+            QUEUE_FULL => {
+                Error::unavailable(QUEUE_FULL, "Agent queue is full", Duration::from_secs(1))
+            }
+            _ => error,
+        })
+    }
+
+    /// Waits until the task has ended, and gives its answer.
+    pub async fn outcome(&self, caller: &Caller, task: &Task) -> Result<Message> {
+        let scope = Scope { user: caller.user, project: task.project_id };
+        let id = task.id;
+        loop {
+            if let Some(space) = self.0.spaces.find(scope.project) {
+                space.ended(id).await;
+            }
+            let read = self.0.storage.db.read(move |conn| {
+                Box::pin(async move {
+                    let task = tasks::get(conn, scope, id).await?;
+                    let answer = if task.status.is_final() {
+                        sessions::answer(conn, id).await?
+                    } else {
+                        None
+                    };
+                    Ok(answer)
+                })
+            });
+            if let Some(answer) = read.await? {
+                return Ok(answer);
+            }
+            // Another node has it.
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    pub async fn task(&self, caller: &Caller, project: ProjectId, id: TaskId) -> Result<Task> {
+        let scope = Scope { user: caller.user, project };
+        Ok(self.0.storage.db.read(move |conn| Box::pin(tasks::get(conn, scope, id))).await?)
+    }
+
+    /// Cancels a task that has not ended; 409 when it has.
+    pub async fn cancel_task(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: TaskId,
+    ) -> Result<Task> {
+        let scope = Scope { user: caller.user, project };
+        let task = self.task(caller, project, id).await?;
+        if turn::cancel(self, scope, &task).await? {
+            return self.task(caller, project, id).await;
+        }
+        let status = self.task(caller, project, id).await?.status;
+        let message = format!("The task has ended already: {}", status.as_str());
+        Err(Error::new(Kind::Conflict, "task_ended", message))
+    }
+}
+
+/// A message on its way into the store.
+struct Draft {
+    scope: Scope,
+    session: SessionId,
+    content: String,
+    target: String,
+    priority: Priority,
+    task: TaskId,
+    message: MessageId,
+    now: artel_domain::Timestamp,
+    owner: String,
+    space: Arc<Space>,
+    /// Whether it stands on the board of this node.
+    pushed: Arc<AtomicBool>,
+}
+
+impl Draft {
+    async fn store(
+        self,
+        conn: &mut Conn,
+        held: &std::sync::Mutex<Option<Lease>>,
+    ) -> artel_storage::Result<Sent> {
+        let Self { scope, session, now, .. } = self;
+        projects::lock(conn, scope).await?;
+        let conversation = sessions::get(conn, scope, session).await?;
+        let agent = match self.target.parse::<AgentId>() {
+            Ok(id) => agents::get(conn, scope, id).await?,
+            Err(_) => agents::by_name(conn, scope, &self.target).await?,
+        };
+        let lease = leases::acquire(conn, &lease_name(scope.project), &self.owner, LEASE).await?;
+        if tasks::waiting(conn, agent.id).await? >= WAITING as u64 {
+            return Err(artel_storage::Error::Refused(QUEUE_FULL));
+        }
+        if let Some(lease) = lease {
+            // Here, so that the board's order is that of the commits.
+            let ticket = Ticket { task: self.task, session, priority: self.priority };
+            self.space.seat(agent.clone());
+            match self.space.push(agent.id, ticket) {
+                Ok(()) => self.pushed.store(true, Ordering::SeqCst),
+                Err(Refused::Full | Refused::Unregistered) => {
+                    return Err(artel_storage::Error::Refused(QUEUE_FULL));
+                }
+            }
+            *held.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(lease);
+        }
+        let message = Message {
+            id: self.message,
+            role: Role::User,
+            content: self.content,
+            agent_id: Some(agent.id),
+            task_id: Some(self.task),
+            timestamp: now,
+            outcome: None,
+        };
+        if conversation.title.is_empty() {
+            let title: String =
+                message.content.lines().next().unwrap_or_default().chars().take(TITLE).collect();
+            sessions::rename(conn, scope, session, title.trim()).await?;
+        }
+        sessions::say(conn, scope, session, &message).await?;
+        let task = Task {
+            id: self.task,
+            user_id: scope.user,
+            project_id: scope.project,
+            session_id: session,
+            agent_id: agent.id,
+            message_id: message.id,
+            status: Status::Queued,
+            priority: self.priority,
+            error: None,
+            error_type: None,
+            created_at: now,
+            started_at: None,
+            finished_at: None,
+        };
+        tasks::add(conn, &task).await?;
+        let told = MessageCreated { message: message.clone() };
+        events::append(conn, scope.project, Some(session), now, &told.into()).await?;
+        let call = DirectAgentCall { task_id: task.id, agent_id: agent.id, agent_name: agent.name };
+        events::append(conn, scope.project, Some(session), now, &call.into()).await?;
+        Ok(Sent { message, task })
+    }
+}

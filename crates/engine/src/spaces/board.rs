@@ -1,0 +1,334 @@
+//! Who works on what: the queues of a space's agents, as plain data.
+//!
+//! No clock, no I/O, no waiting: tasks are pushed, started, finished and cancelled, and the board says which may
+//! start now. Its laws:
+//! - No agent has more tasks running than its limit, nor more waiting than [`WAITING`].
+//! - A high task goes before normal ones of its agent; within a priority the order is kept.
+//! - Tasks of one session start one after the other, in the order they were pushed, whichever agents they are for.
+//! - A task that was cancelled while it waited never starts.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use artel_domain::task::Priority;
+use artel_domain::{AgentId, SessionId, TaskId};
+
+/// Tasks that may wait for one agent.
+pub(crate) const WAITING: usize = 100;
+
+/// A task on the board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) task: TaskId,
+    pub(crate) session: SessionId,
+    pub(crate) priority: Priority,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// There is no such agent on the board.
+    Unregistered,
+    Full,
+}
+
+/// What an agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load {
+    pub(crate) limit: usize,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Board {
+    seats: HashMap<AgentId, Seat>,
+    /// Unfinished tasks of each session, in order; only the first may run.
+    sessions: HashMap<SessionId, VecDeque<TaskId>>,
+    /// Where each unfinished task is.
+    places: HashMap<TaskId, (AgentId, SessionId)>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    limit: usize,
+    running: HashSet<TaskId>,
+    high: VecDeque<Waiting>,
+    normal: VecDeque<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    ticket: Ticket,
+    /// Not before it is on disk.
+    confirmed: bool,
+}
+
+impl Seat {
+    fn waiting(&self) -> usize {
+        self.high.len() + self.normal.len()
+    }
+}
+
+impl Board {
+    /// Seats an agent, or changes its limit. Running tasks are not touched; a lower limit holds for the next.
+    pub(crate) fn seat(&mut self, agent: AgentId, limit: usize) {
+        let fresh = || Seat {
+            limit,
+            running: HashSet::new(),
+            high: VecDeque::new(),
+            normal: VecDeque::new(),
+        };
+        self.seats.entry(agent).or_insert_with(fresh).limit = limit;
+    }
+
+    /// Takes an agent off the board: its tasks, waiting and running. None of those that waited will start.
+    pub(crate) fn unseat(&mut self, agent: AgentId) -> Vec<TaskId> {
+        let Some(seat) = self.seats.remove(&agent) else { return Vec::new() };
+        let waiting = seat.high.into_iter().chain(seat.normal).map(|waiting| waiting.ticket.task);
+        let tasks: Vec<_> = waiting.chain(seat.running).collect();
+        for task in &tasks {
+            self.forget(*task);
+        }
+        tasks
+    }
+
+    /// Puts a task at the end of its agent's queue. It cannot start before [`Board::confirm`].
+    pub(crate) fn push(&mut self, agent: AgentId, ticket: Ticket) -> Result<(), Refused> {
+        let seat = self
+            .seats
+            .get_mut(&agent)
+            .filter(|seat| seat.limit > 0)
+            .ok_or(Refused::Unregistered)?;
+        if seat.waiting() >= WAITING {
+            return Err(Refused::Full);
+        }
+        let queue = match ticket.priority {
+            Priority::High => &mut seat.high,
+            Priority::Normal => &mut seat.normal,
+        };
+        queue.push_back(Waiting { ticket, confirmed: false });
+        self.sessions.entry(ticket.session).or_default().push_back(ticket.task);
+        self.places.insert(ticket.task, (agent, ticket.session));
+        Ok(())
+    }
+
+    /// The task is on disk: it may start.
+    pub(crate) fn confirm(&mut self, task: TaskId) {
+        let Some((agent, _)) = self.places.get(&task) else { return };
+        let Some(seat) = self.seats.get_mut(agent) else { return };
+        let waiting = seat.high.iter_mut().chain(seat.normal.iter_mut());
+        for waiting in waiting.filter(|waiting| waiting.ticket.task == task) {
+            waiting.confirmed = true;
+        }
+    }
+
+    /// Takes what may start now off the queues and counts it as running.
+    pub(crate) fn start(&mut self) -> Vec<(AgentId, Ticket)> {
+        let mut started = Vec::new();
+        for (agent, seat) in &mut self.seats {
+            while seat.running.len() < seat.limit {
+                let sessions = &self.sessions;
+                let may = |waiting: &Waiting| {
+                    let first = sessions.get(&waiting.ticket.session).and_then(VecDeque::front);
+                    waiting.confirmed && first == Some(&waiting.ticket.task)
+                };
+                let next = [&mut seat.high, &mut seat.normal]
+                    .into_iter()
+                    .find_map(|queue| queue.iter().position(may).and_then(|at| queue.remove(at)));
+                let Some(Waiting { ticket, .. }) = next else { break };
+                seat.running.insert(ticket.task);
+                started.push((*agent, ticket));
+            }
+        }
+        started
+    }
+
+    /// A task has ended, or never came to be: whatever waited behind it may go on.
+    pub(crate) fn finish(&mut self, task: TaskId) {
+        if let Some((agent, _)) = self.places.get(&task).copied()
+            && let Some(seat) = self.seats.get_mut(&agent)
+        {
+            seat.running.remove(&task);
+            seat.high.retain(|waiting| waiting.ticket.task != task);
+            seat.normal.retain(|waiting| waiting.ticket.task != task);
+        }
+        self.forget(task);
+    }
+
+    fn forget(&mut self, task: TaskId) {
+        let Some((_, session)) = self.places.remove(&task) else { return };
+        if let Some(queue) = self.sessions.get_mut(&session) {
+            queue.retain(|waiting| *waiting != task);
+            if queue.is_empty() {
+                self.sessions.remove(&session);
+            }
+        }
+    }
+
+    pub(crate) fn load(&self, agent: AgentId) -> Option<Load> {
+        let seat = self.seats.get(&agent)?;
+        Some(Load { limit: seat.limit, running: seat.running.len(), waiting: seat.waiting() })
+    }
+
+    /// Agents on the board, and tasks that have not ended.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        (self.seats.len(), self.places.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artel_domain::SystemClock;
+    use proptest::prelude::*;
+
+    fn agent() -> AgentId {
+        AgentId::new(&SystemClock)
+    }
+
+    fn ticket(session: SessionId, priority: Priority) -> Ticket {
+        Ticket { task: TaskId::new(&SystemClock), session, priority }
+    }
+
+    fn session() -> SessionId {
+        SessionId::new(&SystemClock)
+    }
+
+    fn add(board: &mut Board, agent: AgentId, session: SessionId, priority: Priority) -> TaskId {
+        let ticket = ticket(session, priority);
+        board.push(agent, ticket).unwrap();
+        board.confirm(ticket.task);
+        ticket.task
+    }
+
+    fn started(board: &mut Board) -> Vec<TaskId> {
+        board.start().into_iter().map(|(_, ticket)| ticket.task).collect()
+    }
+
+    /// PF-1.4: high goes ahead of waiting normal tasks; order within a priority is kept.
+    #[test]
+    fn high_goes_first_and_order_is_kept() {
+        let (mut board, agent) = (Board::default(), agent());
+        board.seat(agent, 1);
+        let [a, b] = [0, 1].map(|_| add(&mut board, agent, session(), Priority::Normal));
+        let [c, d] = [0, 1].map(|_| add(&mut board, agent, session(), Priority::High));
+        let mut order = Vec::new();
+        while let [task] = started(&mut board)[..] {
+            order.push(task);
+            board.finish(task);
+        }
+        assert_eq!(order, [c, d, a, b]);
+    }
+
+    /// PF-1.3: no more than the limit run; a changed limit holds for the next tasks.
+    #[test]
+    fn the_limit_holds_and_can_change() {
+        let (mut board, agent) = (Board::default(), agent());
+        board.seat(agent, 2);
+        for _ in 0..6 {
+            add(&mut board, agent, session(), Priority::Normal);
+        }
+        let running = started(&mut board);
+        assert_eq!(running.len(), 2);
+        board.seat(agent, 1);
+        board.finish(running[0]);
+        assert_eq!(started(&mut board).len(), 0, "one still runs");
+        board.seat(agent, 4);
+        assert_eq!(started(&mut board).len(), 3);
+    }
+
+    /// PF-3.4: messages of one session are handled in order, whichever agents they are for; sessions side by side.
+    #[test]
+    fn a_session_is_handled_in_order() {
+        let (mut board, one, two) = (Board::default(), agent(), agent());
+        board.seat(one, 3);
+        board.seat(two, 3);
+        let shared = session();
+        let first = add(&mut board, one, shared, Priority::Normal);
+        let second = add(&mut board, two, shared, Priority::High);
+        let other = add(&mut board, two, session(), Priority::Normal);
+        let mut now = started(&mut board);
+        now.sort();
+        let mut expected = vec![first, other];
+        expected.sort();
+        assert_eq!(now, expected);
+        board.finish(first);
+        assert_eq!(started(&mut board), [second]);
+    }
+
+    /// PF-1.2: a full queue refuses at once; PF-1.5: what was cancelled while waiting never starts.
+    #[test]
+    fn full_and_cancelled() {
+        let (mut board, agent) = (Board::default(), agent());
+        assert_eq!(
+            board.push(agent, ticket(session(), Priority::Normal)),
+            Err(Refused::Unregistered)
+        );
+        board.seat(agent, 1);
+        let tasks: Vec<_> =
+            (0..WAITING).map(|_| add(&mut board, agent, session(), Priority::Normal)).collect();
+        assert_eq!(board.push(agent, ticket(session(), Priority::High)), Err(Refused::Full));
+        board.finish(tasks[0]);
+        assert_eq!(started(&mut board), [tasks[1]]);
+        let gone = board.unseat(agent);
+        assert_eq!(gone.len(), WAITING - 1, "those that wait and the one that runs");
+        assert_eq!(
+            board.push(agent, ticket(session(), Priority::Normal)),
+            Err(Refused::Unregistered)
+        );
+        board.finish(tasks[1]);
+        assert_eq!(board.size(), (0, 0), "nothing is left behind");
+    }
+
+    proptest! {
+        /// PF-1.3, PF-1.8: whatever happens in whatever order, limits hold, every task starts at most once, sessions
+        /// keep their order, and when all is done nothing is left.
+        #[test]
+        fn the_laws_hold(steps in proptest::collection::vec((0..4u8, 0..3usize, 0..4usize, any::<bool>()), 1..200)) {
+            let mut board = Board::default();
+            let agents = [0; 3].map(|_| agent());
+            let sessions = [0; 4].map(|_| session());
+            let limits = [1, 2, 3];
+            for (agent, limit) in agents.iter().zip(limits) {
+                board.seat(*agent, limit);
+            }
+            let mut pushed: HashMap<SessionId, Vec<TaskId>> = HashMap::new();
+            let mut seen = HashSet::new();
+            let mut running: Vec<(AgentId, Ticket)> = Vec::new();
+            for (what, who, which, high) in steps {
+                match what {
+                    0 | 1 => {
+                        let priority = if high { Priority::High } else { Priority::Normal };
+                        let task = add(&mut board, agents[who], sessions[which], priority);
+                        pushed.entry(sessions[which]).or_default().push(task);
+                    }
+                    2 => {
+                        for (agent, ticket) in board.start() {
+                            prop_assert!(seen.insert(ticket.task), "started twice");
+                            let first = pushed[&ticket.session].first();
+                            prop_assert_eq!(first, Some(&ticket.task), "out of order");
+                            running.push((agent, ticket));
+                        }
+                    }
+                    _ => {
+                        if !running.is_empty() {
+                            let (_, ticket) = running.remove(who % running.len());
+                            board.finish(ticket.task);
+                            pushed.get_mut(&ticket.session).unwrap().remove(0);
+                        }
+                    }
+                }
+                for (agent, limit) in agents.iter().zip(limits) {
+                    let now = running.iter().filter(|(at, _)| at == agent).count();
+                    prop_assert!(now <= limit);
+                    prop_assert_eq!(board.load(*agent).unwrap().running, now);
+                }
+            }
+            loop {
+                running.extend(board.start());
+                let Some((_, ticket)) = running.pop() else { break };
+                board.finish(ticket.task);
+            }
+            prop_assert_eq!(board.size().1, 0);
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! One task, from its start to its one end.
+//!
+//! A task starts with one commit, its text flies by as it is written, and it ends with one commit: the answer, the
+//! task's final state, and the events that tell of both. Whoever ends it first has ended it; the other's commit is
+//! undone whole.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use artel_agents::llm::chat::{Message as Said, Piece, Request, Stop};
+use artel_agents::llm::retry::{self, Policy};
+use artel_agents::llm::{Error as ModelError, prices, tokens};
+use artel_domain::event::{
+    MessageCreated, MessageDelta, TaskCancelled, TaskCompleted, TaskFailed, TaskStarted,
+};
+use artel_domain::session::{ErrorType, Message, Outcome, Role, Usage};
+use artel_domain::task::Task;
+use artel_domain::{Agent, AgentId, Event, MessageId, Timestamp};
+use artel_storage::tasks::End;
+use artel_storage::{Lane, Scope, events, leases, sessions, tasks};
+use futures_util::{FutureExt, StreamExt};
+use tokio_util::sync::CancellationToken;
+
+use super::Space;
+use super::board::Ticket;
+use crate::{App, Result};
+
+/// What an agent is told of the conversation.
+const HISTORY: u32 = 10;
+const HISTORY_TOKENS: u64 = 4000;
+/// How long a model may take to begin, and to go on.
+const FIRST_PIECE: Duration = Duration::from_secs(25);
+const SILENCE: Duration = Duration::from_secs(25);
+/// The longest answer that is kept.
+const LONGEST: usize = 4 * 1024 * 1024;
+
+/// How a turn went.
+struct Answered {
+    text: String,
+    end: End,
+    usage: Option<Usage>,
+}
+
+impl Answered {
+    fn failed(text: String, error_type: ErrorType, error: impl Into<String>) -> Self {
+        Self { text, end: End::Failed { error: error.into(), error_type }, usage: None }
+    }
+}
+
+/// Runs a task that the board has started.
+pub(super) async fn run(
+    app: App,
+    space: Arc<Space>,
+    agent: AgentId,
+    ticket: Ticket,
+    stop: CancellationToken,
+) {
+    let scope = space.scope;
+    if let Err(error) = attempt(&app, &space, agent, ticket, stop).await {
+        // The rows tell the truth: if the task has not ended there, the reconciler finds it.
+        tracing::warn!(task = %ticket.task, project = %scope.project, %error, "a task could not be recorded");
+    }
+    space.finish(ticket.task);
+    space.dispatch(&app);
+}
+
+async fn attempt(
+    app: &App,
+    space: &Space,
+    agent: AgentId,
+    ticket: Ticket,
+    stop: CancellationToken,
+) -> Result<()> {
+    let scope = space.scope;
+    let Some(task) = start(app, space, ticket).await? else { return Ok(()) };
+    let limit = app.0.settings.direct_timeout;
+    let work = async {
+        let Some(agent) = space.agent(agent) else {
+            return Answered::failed(String::new(), ErrorType::Execution, "The agent was deleted");
+        };
+        answer(app, scope, &task, &agent).await
+    };
+    // A panic in the work is this task's alone.
+    let work = AssertUnwindSafe(work).catch_unwind();
+    let waited = task.created_at;
+    let left = limit.saturating_sub(app.clock().now().since(waited));
+    let answered = tokio::select! {
+        () = stop.cancelled() => return Ok(()),
+        () = tokio::time::sleep(left) => {
+            Answered::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
+        }
+        done = work => done.unwrap_or_else(|_| {
+            Answered::failed(String::new(), ErrorType::Execution, "The agent's work broke off by a fault of the server")
+        }),
+    };
+    end(app, scope, &task, answered).await?;
+    Ok(())
+}
+
+/// Marks the task as running; `None` when it was ended before it could.
+async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Task>> {
+    let (scope, lease, now) = (space.scope, space.lease(), app.clock().now());
+    let started = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+        Box::pin(async move {
+            if let Some(lease) = &lease {
+                leases::check(conn, lease).await?;
+            }
+            if !tasks::start(conn, ticket.task, now).await? {
+                return Ok(None);
+            }
+            let task = tasks::get(conn, scope, ticket.task).await?;
+            let event = TaskStarted { task_id: task.id, agent_id: task.agent_id };
+            events::append(conn, scope.project, Some(task.session_id), now, &event.into()).await?;
+            Ok(Some(task))
+        })
+    });
+    Ok(started.await?)
+}
+
+/// Asks the agent's model and lets what it writes fly by.
+async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Answered {
+    let resolved = match app.0.providers.resolve(&agent.config.model) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            return Answered::failed(String::new(), ErrorType::Configuration, error.to_string());
+        }
+    };
+    let messages = match conversation(app, task).await {
+        Ok(messages) => messages,
+        Err(error) => {
+            return Answered::failed(String::new(), ErrorType::Execution, error.to_string());
+        }
+    };
+    let request = Request {
+        model: resolved.name.clone(),
+        system: agent.config.system_prompt.clone(),
+        messages,
+        tools: Vec::new(),
+        temperature: agent.config.temperature,
+        max_tokens: agent.config.max_tokens,
+        first_piece: FIRST_PIECE,
+        silence: SILENCE,
+    };
+    let mut text = String::new();
+    let told = |failed| tracing::info!(task = %task.id, %failed, "the model will be asked again");
+    let policy = Policy::default();
+    let asked =
+        retry::ask_with_retries(resolved.model.as_ref(), &request, &policy, &retry::chance, told);
+    let mut stream = match asked.await {
+        Ok(stream) => stream,
+        Err(error) => return failure(text, &error),
+    };
+    while let Some(piece) = stream.next().await {
+        match piece {
+            Ok(Piece::Text(more)) => {
+                text.push_str(&more);
+                if text.len() > LONGEST {
+                    return Answered::failed(text, ErrorType::Execution, "The answer is too long");
+                }
+                let delta = MessageDelta { task_id: task.id, agent_id: agent.id, text: more };
+                app.0.feeds.whisper(scope.project, task.session_id, &delta.into());
+            }
+            Ok(Piece::Call(call)) => {
+                let error = format!("The model called a tool it was not offered: {}", call.name);
+                return Answered::failed(text, ErrorType::Execution, error);
+            }
+            Ok(Piece::End { stop, usage }) => {
+                let model = resolved.full_name();
+                let cost = prices::cost(&model, &usage).map(|cost| cost.amount.as_dollars());
+                let usage = Usage {
+                    model,
+                    input_tokens: usage.input,
+                    cached_tokens: usage.cached,
+                    output_tokens: usage.output,
+                    estimated: usage.estimated,
+                    cost,
+                };
+                let end = match stop {
+                    Stop::Done | Stop::Tools | Stop::Length => End::Completed,
+                    Stop::Filtered => End::Failed {
+                        error: "The model service's filter stopped the answer".to_owned(),
+                        error_type: ErrorType::Execution,
+                    },
+                };
+                return Answered { text, end, usage: Some(usage) };
+            }
+            Err(error) => return failure(text, &error),
+        }
+    }
+    Answered::failed(text, ErrorType::Execution, "The answer broke off")
+}
+
+fn failure(text: String, error: &ModelError) -> Answered {
+    let kind = match error {
+        ModelError::Timeout => ErrorType::Timeout,
+        ModelError::Quota { .. } => ErrorType::Quota,
+        ModelError::Unauthorised => ErrorType::Configuration,
+        ModelError::Busy { .. }
+        | ModelError::Unreachable(_)
+        | ModelError::Cut(_)
+        | ModelError::Refused { .. }
+        | ModelError::Malformed(_) => ErrorType::Execution,
+    };
+    Answered::failed(text, kind, error.to_string())
+}
+
+/// The last messages of the session and the task itself, within bounds. What failed is not part of it.
+async fn conversation(app: &App, task: &Task) -> Result<Vec<Said>> {
+    let (session, message) = (task.session_id, task.message_id);
+    let read = app.0.storage.db.read(move |conn| {
+        Box::pin(async move {
+            let before = sessions::before(conn, session, message, HISTORY).await?;
+            Ok((before, sessions::message(conn, session, message).await?))
+        })
+    });
+    let (before, asked) = read.await?;
+    let mut budget = HISTORY_TOKENS;
+    let mut said = vec![Said::User(asked.content)];
+    for message in before.into_iter().rev() {
+        if message.outcome.as_ref().is_some_and(|outcome| !outcome.success) {
+            continue;
+        }
+        let Some(left) = budget.checked_sub(tokens::estimate(&message.content)) else { break };
+        budget = left;
+        said.push(match message.role {
+            Role::User | Role::System => Said::User(message.content),
+            Role::Assistant => Said::Assistant { text: message.content, calls: Vec::new() },
+        });
+    }
+    said.reverse();
+    Ok(said)
+}
+
+/// Ends the task with its answer, unless somebody has ended it; says whether this did.
+async fn end(app: &App, scope: Scope, task: &Task, answered: Answered) -> Result<bool> {
+    let now = app.clock().now();
+    let Answered { text, end, usage } = answered;
+    let message = closing_message(app, task, text, &end, usage.clone(), now);
+    let (task, told) = (task.clone(), closing_event(task, &end, message.id, usage));
+    let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+        Box::pin(async move {
+            if !tasks::end(conn, task.id, &end, now).await? {
+                return Ok(false);
+            }
+            sessions::say(conn, scope, task.session_id, &message).await?;
+            let session = Some(task.session_id);
+            events::append(conn, scope.project, session, now, &MessageCreated { message }.into())
+                .await?;
+            events::append(conn, scope.project, session, now, &told).await?;
+            Ok(true)
+        })
+    });
+    Ok(ended.await?)
+}
+
+/// Ends a task that nobody runs any more, because its node died.
+pub(super) async fn interrupted(app: &App, scope: Scope, task: &Task) -> Result<()> {
+    let error = "The server was stopped in the middle of it; send the message again";
+    end(app, scope, task, Answered::failed(String::new(), ErrorType::Interrupted, error)).await?;
+    Ok(())
+}
+
+/// Cancels a task, waiting or running; says whether this did it.
+pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool> {
+    let cancelled = Answered { text: String::new(), end: End::Cancelled, usage: None };
+    let did = end(app, scope, task, cancelled).await?;
+    if let Some(space) = app.0.spaces.find(scope.project) {
+        space.finish(task.id);
+        space.dispatch(app);
+    }
+    Ok(did)
+}
+
+fn closing_message(
+    app: &App,
+    task: &Task,
+    text: String,
+    end: &End,
+    usage: Option<Usage>,
+    now: Timestamp,
+) -> Message {
+    let (success, error, error_type) = match end {
+        End::Completed => (true, None, None),
+        End::Failed { error, error_type } => (false, Some(error.clone()), Some(*error_type)),
+        End::Cancelled => (false, Some("Cancelled".to_owned()), Some(ErrorType::Cancelled)),
+    };
+    Message {
+        id: MessageId::new(app.clock()),
+        role: Role::Assistant,
+        content: text,
+        agent_id: Some(task.agent_id),
+        task_id: Some(task.id),
+        timestamp: now,
+        outcome: Some(Outcome { success, error, error_type, usage }),
+    }
+}
+
+fn closing_event(task: &Task, end: &End, message_id: MessageId, usage: Option<Usage>) -> Event {
+    let (task_id, agent_id) = (task.id, task.agent_id);
+    match end {
+        End::Completed => TaskCompleted { task_id, agent_id, message_id, usage }.into(),
+        End::Failed { error, error_type } => {
+            TaskFailed { task_id, agent_id, error: error.clone(), error_type: *error_type }.into()
+        }
+        End::Cancelled => TaskCancelled { task_id, agent_id }.into(),
+    }
+}

@@ -1,0 +1,300 @@
+//! `/my/projects/{project_id}/chat`: sessions, and messages to agents.
+
+use std::convert::Infallible;
+
+use artel_domain::session::{ErrorType, Message, Role, Session, Usage};
+use artel_domain::task::Task;
+use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId, Timestamp};
+use artel_engine::feeds::{Batch, Subscription};
+use artel_engine::{App, Caller, CreateSession, Error, Listed, SendMessage, Sent};
+use axum::Json;
+use axum::body::Body as Outgoing;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, Stream};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Http;
+use super::error::{Answer, ErrorBody};
+use super::extract::{Authenticated, Body, Ids, OptionalBody, Paging, Parameters};
+use super::responses::{Intake, Lookup};
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Sessions {
+    sessions: Vec<Session>,
+    total: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Messages {
+    messages: Vec<Message>,
+    total: u64,
+    session_id: SessionId,
+}
+
+/// An agent's answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct AnswerBody {
+    id: MessageId,
+    role: Role,
+    content: String,
+    agent_id: Option<AgentId>,
+    task_id: Option<TaskId>,
+    timestamp: Timestamp,
+    /// Always `direct`: an agent was called by name.
+    #[schema(example = "direct")]
+    mode: &'static str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_type: Option<ErrorType>,
+    usage: Option<Usage>,
+}
+
+impl From<Message> for AnswerBody {
+    fn from(message: Message) -> Self {
+        let Message { id, role, content, agent_id, task_id, timestamp, outcome } = message;
+        let (success, error, error_type, usage) = outcome
+            .map_or((true, None, None, None), |it| (it.success, it.error, it.error_type, it.usage));
+        Self {
+            id,
+            role,
+            content,
+            agent_id,
+            task_id,
+            timestamp,
+            mode: "direct",
+            success,
+            error,
+            error_type,
+            usage,
+        }
+    }
+}
+
+/// Begin a conversation.
+#[utoipa::path(
+    post, path = "/my/projects/{project_id}/chat/sessions", tag = "chat",
+    params(("project_id" = ProjectId, Path)),
+    request_body = Option<CreateSession>,
+    responses((status = 201, body = Session), Lookup, Intake)
+)]
+pub(super) async fn create(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+    OptionalBody(body): OptionalBody<CreateSession>,
+) -> Answer<(StatusCode, Json<Session>)> {
+    let session = http.app().create_session(&caller, project, body.input, body.key).await?;
+    Ok((StatusCode::CREATED, Json(session)))
+}
+
+/// The project's conversations, newest first.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/chat/sessions", tag = "chat",
+    params(("project_id" = ProjectId, Path), Paging),
+    responses((status = 200, body = Sessions), (status = 422, body = ErrorBody), Lookup)
+)]
+pub(super) async fn list(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+    Parameters(paging): Parameters<Paging>,
+) -> Answer<Json<Sessions>> {
+    let Listed { items: sessions, total } =
+        http.app().list_sessions(&caller, project, paging.page()?).await?;
+    Ok(Json(Sessions { sessions, total }))
+}
+
+/// One conversation.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/chat/sessions/{session_id}", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("session_id" = SessionId, Path)),
+    responses((status = 200, body = Session), Lookup)
+)]
+pub(super) async fn get(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+) -> Answer<Json<Session>> {
+    Ok(Json(http.app().session(&caller, project, session).await?))
+}
+
+/// Delete a conversation with its messages.
+#[utoipa::path(
+    delete, path = "/my/projects/{project_id}/chat/sessions/{session_id}", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("session_id" = SessionId, Path)),
+    responses((status = 204, description = "Gone"), Lookup)
+)]
+pub(super) async fn delete(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+) -> Answer<StatusCode> {
+    http.app().delete_session(&caller, project, session).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Spoken {
+    /// Only what was said in this role.
+    role: Option<Role>,
+}
+
+/// What was said, oldest first.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/chat/sessions/{session_id}/messages", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("session_id" = SessionId, Path), Spoken, Paging),
+    responses((status = 200, body = Messages), (status = 422, body = ErrorBody), Lookup)
+)]
+pub(super) async fn messages(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+    Parameters(spoken): Parameters<Spoken>,
+    Parameters(paging): Parameters<Paging>,
+) -> Answer<Json<Messages>> {
+    let page = paging.page()?;
+    let Listed { items: messages, total } =
+        http.app().list_messages(&caller, project, session, spoken.role, page).await?;
+    Ok(Json(Messages { messages, total, session_id: session }))
+}
+
+/// Send a message to an agent and wait for its answer. With `Accept: text/event-stream` the answer comes as it is
+/// written: `message_delta` events, and then the whole as `message`. Going away does not stop the work.
+#[utoipa::path(
+    post, path = "/my/projects/{project_id}/chat/{session_id}/message", tag = "chat",
+    params(
+        ("project_id" = ProjectId, Path),
+        ("session_id" = SessionId, Path),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
+            description = "The same key again is the same message, and has the same answer"),
+        ("Accept" = Option<String>, Header, description = "text/event-stream for a streamed answer"),
+    ),
+    request_body = SendMessage,
+    responses(
+        (status = 200, description = "The answer, or why there is none", content(
+            (AnswerBody = "application/json"),
+            (AnswerBody = "text/event-stream"),
+        )),
+        (status = 503, description = "The agent's queue is full", body = ErrorBody),
+        Lookup,
+        Intake,
+    )
+)]
+pub(super) async fn send(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+    headers: HeaderMap,
+    body: Body<SendMessage>,
+) -> Answer<Response> {
+    let app = http.app();
+    let accept =
+        headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    if !accept.contains("text/event-stream") {
+        let Sent { task, .. } = app.send(&caller, project, session, body.input, body.key).await?;
+        let answer = app.outcome(&caller, &task).await?;
+        return Ok(Json(AnswerBody::from(answer)).into_response());
+    }
+    // Listening starts before the message is sent, so that no text is missed.
+    let subscription = app.subscribe(&caller, project, Some(session), None).await?;
+    let Sent { task, .. } = app.send(&caller, project, session, body.input, body.key).await?;
+    let stream = written(subscription, task.id, outcome(app.clone(), caller, task));
+    let mut response = Response::new(Outgoing::from_stream(stream));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+type Whole = BoxFuture<'static, artel_engine::Result<Message>>;
+
+fn outcome(app: App, caller: Caller, task: Task) -> Whole {
+    async move { app.outcome(&caller, &task).await }.boxed()
+}
+
+/// The answer as it is written, and then the whole.
+fn written(
+    subscription: Subscription,
+    task: TaskId,
+    whole: Whole,
+) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    let task = task.to_string();
+    futures_util::stream::unfold(Some((subscription, whole)), move |state| {
+        let task = task.clone();
+        async move {
+            let (mut subscription, mut whole) = state?;
+            loop {
+                let batch = tokio::select! {
+                    biased;
+                    batch = subscription.next() => batch,
+                    message = &mut whole => return Some((Ok(closing(message)), None)),
+                };
+                let frames = match batch {
+                    Ok(Batch::Frames(frames)) => frames,
+                    // The server is stopping; the answer is kept and can be read later.
+                    Ok(Batch::End(_)) | Err(_) => return None,
+                };
+                let text: Vec<u8> = frames
+                    .iter()
+                    .filter(|frame| frame.is("message_delta") && frame.mentions(&task))
+                    .flat_map(|frame| frame.sse().to_vec())
+                    .collect();
+                if !text.is_empty() {
+                    return Some((Ok(Bytes::from(text)), Some((subscription, whole))));
+                }
+            }
+        }
+    })
+}
+
+fn closing(message: artel_engine::Result<Message>) -> Bytes {
+    let (kind, data) = match message {
+        Ok(message) => ("message", serde_json::to_string(&AnswerBody::from(message))),
+        Err(Error { code, message, .. }) => (
+            "error",
+            serde_json::to_string(&serde_json::json!({ "error_code": code, "detail": message })),
+        ),
+    };
+    format!("event: {kind}\ndata: {}\n\n", data.unwrap_or_default()).into()
+}
+
+/// A task and where it stands.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/tasks/{task_id}", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("task_id" = TaskId, Path)),
+    responses((status = 200, body = Task), Lookup)
+)]
+pub(super) async fn task(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, task)): Ids<(ProjectId, TaskId)>,
+) -> Answer<Json<Task>> {
+    Ok(Json(http.app().task(&caller, project, task).await?))
+}
+
+/// Stop a task, waiting or running.
+#[utoipa::path(
+    post, path = "/my/projects/{project_id}/tasks/{task_id}/cancel", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("task_id" = TaskId, Path)),
+    responses(
+        (status = 200, body = Task),
+        (status = 409, description = "It has ended already", body = ErrorBody),
+        Lookup,
+    )
+)]
+pub(super) async fn cancel(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, task)): Ids<(ProjectId, TaskId)>,
+) -> Answer<Json<Task>> {
+    Ok(Json(http.app().cancel_task(&caller, project, task).await?))
+}

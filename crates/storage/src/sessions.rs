@@ -1,0 +1,216 @@
+//! Conversations and their messages, each message at its place.
+
+use artel_domain::session::{Message, Role, Session};
+use artel_domain::{SessionId, Timestamp};
+
+use crate::db::{Row, values};
+use crate::{Conn, Error, Listed, Page, Result, Scope};
+
+pub async fn add(conn: &mut Conn, scope: Scope, session: &Session) -> Result<()> {
+    conn.execute(
+        "insert into sessions (id, user_id, project_id, title, message_count, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        values![
+            session.id,
+            scope.user,
+            scope.project,
+            &session.title,
+            session.message_count,
+            session.created_at,
+            session.updated_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<Session> {
+    conn.first(
+        "select id, title, message_count, created_at, updated_at
+         from sessions where id = ?1 and project_id = ?2 and user_id = ?3",
+        values![id, scope.project, scope.user],
+        read,
+    )
+    .await?
+    .ok_or(Error::Missing("session"))
+}
+
+/// The project's sessions, newest first.
+pub async fn list(conn: &mut Conn, scope: Scope, page: Page) -> Result<Listed<Session>> {
+    let items = conn
+        .query(
+            "select id, title, message_count, created_at, updated_at
+             from sessions where project_id = ?1 and user_id = ?2
+             order by created_at desc, id desc limit ?3 offset ?4",
+            values![scope.project, scope.user, page.limit, page.offset],
+            read,
+        )
+        .await?;
+    let total = conn
+        .first(
+            "select count(*) from sessions where project_id = ?1 and user_id = ?2",
+            values![scope.project, scope.user],
+            |row| row.count(0),
+        )
+        .await?;
+    Ok(Listed { items, total: total.unwrap_or(0) })
+}
+
+pub async fn rename(conn: &mut Conn, scope: Scope, id: SessionId, title: &str) -> Result<()> {
+    let changed = conn
+        .execute(
+            "update sessions set title = ?4 where id = ?1 and project_id = ?2 and user_id = ?3",
+            values![id, scope.project, scope.user, title],
+        )
+        .await?;
+    if changed == 0 { Err(Error::Missing("session")) } else { Ok(()) }
+}
+
+/// Deletes the session with its messages and tasks.
+pub async fn delete(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<()> {
+    let deleted = conn
+        .execute(
+            "delete from sessions where id = ?1 and project_id = ?2 and user_id = ?3",
+            values![id, scope.project, scope.user],
+        )
+        .await?;
+    if deleted == 0 { Err(Error::Missing("session")) } else { Ok(()) }
+}
+
+/// Puts a message at the session's end.
+pub async fn say(
+    conn: &mut Conn,
+    scope: Scope,
+    session: SessionId,
+    message: &Message,
+) -> Result<()> {
+    let place = conn
+        .first(
+            "update sessions set message_count = message_count + 1, updated_at = ?4
+             where id = ?1 and project_id = ?2 and user_id = ?3 returning message_count",
+            values![session, scope.project, scope.user, message.timestamp],
+            |row| row.int(0),
+        )
+        .await?
+        .ok_or(Error::Missing("session"))?;
+    let outcome =
+        message.outcome.as_ref().map(serde_json::to_string).transpose().map_err(Error::internal)?;
+    conn.execute(
+        "insert into messages (id, session_id, place, role, content, agent_id, task_id, outcome, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        values![
+            message.id,
+            session,
+            place,
+            message.role.as_str(),
+            &message.content,
+            message.agent_id,
+            message.task_id,
+            outcome.as_deref(),
+            message.timestamp
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Messages of a session that the caller was let into, oldest first, after a place; of one role, if asked.
+pub async fn messages(
+    conn: &mut Conn,
+    session: SessionId,
+    role: Option<Role>,
+    page: Page,
+) -> Result<Listed<Message>> {
+    let role = role.map(Role::as_str);
+    let items = conn
+        .query(
+            "select id, role, content, agent_id, task_id, created_at, outcome from messages
+             where session_id = ?1 and (role = ?2 or ?2 is null) order by place limit ?3 offset ?4",
+            values![session, role, page.limit, page.offset],
+            read_message,
+        )
+        .await?;
+    let total = conn
+        .first(
+            "select count(*) from messages where session_id = ?1 and (role = ?2 or ?2 is null)",
+            values![session, role],
+            |row| row.count(0),
+        )
+        .await?;
+    Ok(Listed { items, total: total.unwrap_or(0) })
+}
+
+/// The last messages before one, oldest first: what an agent is told of the conversation.
+pub async fn before(
+    conn: &mut Conn,
+    session: SessionId,
+    message: artel_domain::MessageId,
+    limit: u32,
+) -> Result<Vec<Message>> {
+    let mut found = conn
+        .query(
+            "select id, role, content, agent_id, task_id, created_at, outcome from messages
+             where session_id = ?1 and place < (select place from messages where id = ?2)
+             order by place desc limit ?3",
+            values![session, message, limit],
+            read_message,
+        )
+        .await?;
+    found.reverse();
+    Ok(found)
+}
+
+/// One message of a session.
+pub async fn message(
+    conn: &mut Conn,
+    session: SessionId,
+    id: artel_domain::MessageId,
+) -> Result<Message> {
+    conn.first(
+        "select id, role, content, agent_id, task_id, created_at, outcome from messages
+         where id = ?1 and session_id = ?2",
+        values![id, session],
+        read_message,
+    )
+    .await?
+    .ok_or(Error::Missing("message"))
+}
+
+/// The answer that a task gave, if it has ended with one.
+pub async fn answer(conn: &mut Conn, task: artel_domain::TaskId) -> Result<Option<Message>> {
+    conn.first(
+        "select m.id, m.role, m.content, m.agent_id, m.task_id, m.created_at, m.outcome
+         from tasks t join messages m on m.session_id = t.session_id and m.task_id = t.id
+         where t.id = ?1 and m.role = 'assistant' limit 1",
+        values![task],
+        read_message,
+    )
+    .await
+}
+
+fn read(row: &Row<'_>) -> Result<Session> {
+    Ok(Session {
+        id: row.parse(0, "sessions")?,
+        title: row.text(1)?,
+        message_count: row.count(2)?,
+        created_at: row.time(3)?,
+        updated_at: row.time(4)?,
+    })
+}
+
+fn read_message(row: &Row<'_>) -> Result<Message> {
+    let table = "messages";
+    let outcome = row.optional_text(6)?;
+    Ok(Message {
+        id: row.parse(0, table)?,
+        role: row.parse(1, table)?,
+        content: row.text(2)?,
+        agent_id: row.optional_parse(3, table)?,
+        task_id: row.optional_parse(4, table)?,
+        timestamp: Timestamp::from_micros(row.int(5)?),
+        outcome: outcome
+            .map(|json| serde_json::from_str(&json))
+            .transpose()
+            .map_err(|error| Error::Damaged { table, detail: error.to_string() })?,
+    })
+}

@@ -1,0 +1,178 @@
+//! Tasks: each ends exactly once, because every change of state is one conditional update.
+
+use artel_domain::session::ErrorType;
+use artel_domain::task::{Priority, Status, Task};
+use artel_domain::{AgentId, ProjectId, TaskId, Timestamp, UserId};
+
+use crate::db::{Row, values};
+use crate::{Conn, Error, Result, Scope};
+
+pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
+    conn.execute(
+        "insert into tasks (id, user_id, project_id, session_id, agent_id, message_id, status, priority, created_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        values![
+            task.id,
+            task.user_id,
+            task.project_id,
+            task.session_id,
+            task.agent_id,
+            task.message_id,
+            task.status.as_str(),
+            priority_word(task.priority),
+            task.created_at
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+pub async fn get(conn: &mut Conn, scope: Scope, id: TaskId) -> Result<Task> {
+    conn.first(
+        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
+                created_at, started_at, finished_at
+         from tasks where id = ?1 and project_id = ?2 and user_id = ?3",
+        values![id, scope.project, scope.user],
+        read,
+    )
+    .await?
+    .ok_or(Error::Missing("task"))
+}
+
+/// Whether this call started it: a task that was cancelled in between does not start.
+pub async fn start(conn: &mut Conn, id: TaskId, at: Timestamp) -> Result<bool> {
+    let started = conn
+        .execute(
+            "update tasks set status = 'running', started_at = ?2 where id = ?1 and status = 'queued'",
+            values![id, at],
+        )
+        .await?;
+    Ok(started == 1)
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Completed,
+    Failed { error: String, error_type: ErrorType },
+    Cancelled,
+}
+
+/// Whether this call ended it; whoever comes second changes nothing.
+pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Result<bool> {
+    let (status, error, error_type) = match end {
+        End::Completed => (Status::Completed, None, None),
+        End::Failed { error, error_type } => {
+            (Status::Failed, Some(error.as_str()), Some(*error_type))
+        }
+        End::Cancelled => (Status::Cancelled, None, Some(ErrorType::Cancelled)),
+    };
+    let error_type =
+        error_type.map(|kind| serde_json::to_string(&kind)).transpose().map_err(Error::internal)?;
+    let ended = conn
+        .execute(
+            "update tasks set status = ?2, error = ?3, error_type = ?4, finished_at = ?5
+             where id = ?1 and status not in ('completed', 'failed', 'cancelled')",
+            values![id, status.as_str(), error, error_type.as_deref(), at],
+        )
+        .await?;
+    Ok(ended == 1)
+}
+
+/// Tasks of a project that have not ended, in the order they came.
+pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>> {
+    conn.query(
+        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
+                created_at, started_at, finished_at
+         from tasks where project_id = ?1 and status not in ('completed', 'failed', 'cancelled')
+         order by created_at, id",
+        values![project],
+        read,
+    )
+    .await
+}
+
+/// Projects with tasks that have not ended, with their owners.
+pub async fn projects_with_work(conn: &mut Conn, limit: u32) -> Result<Vec<(ProjectId, UserId)>> {
+    conn.query(
+        "select distinct project_id, user_id from tasks
+         where status in ('queued', 'running', 'waiting_approval', 'waiting_tool') limit ?1",
+        values![limit],
+        |row| Ok((row.parse(0, "tasks")?, UserId(row.int(1)?))),
+    )
+    .await
+}
+
+/// How many tasks wait for an agent.
+pub async fn waiting(conn: &mut Conn, agent: AgentId) -> Result<u64> {
+    let count = conn
+        .first(
+            "select count(*) from tasks where agent_id = ?1 and status = 'queued'",
+            values![agent],
+            |row| row.count(0),
+        )
+        .await?;
+    Ok(count.unwrap_or(0))
+}
+
+/// What an agent has done so far.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Record {
+    pub completed: u64,
+    pub failed: u64,
+    /// Of tasks that ran, in seconds.
+    pub average_seconds: f64,
+    pub last_activity: Option<Timestamp>,
+}
+
+pub async fn record(conn: &mut Conn, agent: AgentId) -> Result<Record> {
+    let record = conn
+        .first(
+            "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
+                    coalesce(sum(case when status = 'failed' then 1 else 0 end), 0),
+                    coalesce(cast(avg(finished_at - started_at) as double precision), 0.0) / 1000000.0,
+                    max(coalesce(finished_at, started_at))
+             from tasks where agent_id = ?1",
+            values![agent],
+            |row| {
+                Ok(Record {
+                    completed: row.count(0)?,
+                    failed: row.count(1)?,
+                    average_seconds: row.real(2)?,
+                    last_activity: row.optional_int(3)?.map(Timestamp::from_micros),
+                })
+            },
+        )
+        .await?;
+    record.ok_or_else(|| Error::internal("an aggregate gave no row"))
+}
+
+fn read(row: &Row<'_>) -> Result<Task> {
+    let table = "tasks";
+    let error_type = row.optional_text(9)?;
+    Ok(Task {
+        id: row.parse(0, table)?,
+        user_id: UserId(row.int(1)?),
+        project_id: row.parse(2, table)?,
+        session_id: row.parse(3, table)?,
+        agent_id: row.parse(4, table)?,
+        message_id: row.parse(5, table)?,
+        status: row.parse(6, table)?,
+        priority: if row.text(7)? == "high" { Priority::High } else { Priority::Normal },
+        error: row.optional_text(8)?,
+        error_type: error_type
+            .map(|json| serde_json::from_str(&json))
+            .transpose()
+            .map_err(|error| Error::Damaged { table, detail: error.to_string() })?,
+        created_at: row.time(10)?,
+        started_at: row.optional_int(11)?.map(Timestamp::from_micros),
+        finished_at: row.optional_int(12)?.map(Timestamp::from_micros),
+    })
+}
+
+fn priority_word(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Normal => "normal",
+        Priority::High => "high",
+    }
+}
