@@ -34,7 +34,7 @@ fmt: ## Format the code
 bench: setup ## Measure beside the peers, all in one run
 	scripts/with-services.sh cargo run --release -p artel-bench
 
-crash: setup ## The crash and race harness in full size (about an hour; KILLS=1000 SEED=1)
+crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)
 	cargo build --release -p artel -p artel-testkit
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --kills $(KILLS)
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills $(KILLS)

@@ -21,9 +21,18 @@ fn operations(api: &Value) -> Vec<(Method, String, bool)> {
     all
 }
 
-fn filled(path: &str, project: &str, agent: &str) -> String {
-    path.replace("{project_id}", project).replace("{agent_id}", agent)
+/// The path with its ids; what is not there is asked for under an id that nobody has.
+fn filled(path: &str, ids: &[(&str, &str)]) -> String {
+    let nobody = [
+        ("{session_id}", NOBODY),
+        ("{task_id}", NOBODY),
+        ("{project_id}", NOBODY),
+        ("{agent_id}", NOBODY),
+    ];
+    ids.iter().chain(&nobody).fold(path.to_owned(), |path, (name, id)| path.replace(name, id))
 }
+
+const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
 
 /// PF-5.1: every route that is not open answers 401 without a token, whatever the method and path; from the
 /// description, so that no later route is forgotten.
@@ -43,8 +52,7 @@ async fn no_route_without_a_token() {
             "{path} is nowhere near a guard"
         );
         for slash in ["", "/"] {
-            let path =
-                format!("{}{slash}", filled(&path, "01890000-0000-7000-8000-000000000000", "x"));
+            let path = format!("{}{slash}", filled(&path, &[]));
             let refused = answer(nobody.request(method.clone(), &path)).await.unwrap();
             assert_eq!(refused.status, 401, "{method} {path}");
             assert_eq!(refused.body["error_code"], "unauthorized");
@@ -243,6 +251,8 @@ async fn nothing_answers_500() {
     let ada = world.user("ada");
     let project = empty_project(&ada).await.rsplit('/').next().unwrap().to_owned();
     let agent = add_agent(&ada, &format!("/my/projects/{project}"), "a").await;
+    let chat = format!("/my/projects/{project}/chat/sessions");
+    let session = ada.post(&chat, &json!({})).await.unwrap().id().unwrap().to_owned();
     let api = ada.get("/openapi.json").await.unwrap().body;
     let long = "x".repeat(70_000);
     let nasty = [
@@ -286,6 +296,10 @@ async fn nothing_answers_500() {
         "metadata",
         "username",
         "password",
+        "content",
+        "target_agent",
+        "priority",
+        "title",
         "zzz",
     ];
     let mut sent = 0;
@@ -294,7 +308,10 @@ async fn nothing_answers_500() {
         if method == Method::DELETE || path.ends_with("/events") {
             continue;
         }
-        let path = filled(&path, &project, &agent);
+        let path = filled(
+            &path,
+            &[("{project_id}", &project), ("{agent_id}", &agent), ("{session_id}", &session)],
+        );
         let mut bodies: Vec<Option<Value>> = vec![None];
         if has_body {
             bodies.extend(nasty.iter().cloned().map(Some));
