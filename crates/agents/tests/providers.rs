@@ -366,12 +366,12 @@ on_every_wire! {
 
     /// A reader that takes its time is not the service's silence.
     async fn a_slow_reader_is_no_silence(wire) {
-        let rule = json!({ "reply": { "text": "One two three four.", "chunk": 4, "delay_ms": 20 } });
+        let rule = json!({ "reply": { "text": "One two", "chunk": 4, "delay_ms": 1_200 } });
         let world = World::new(wire, rule).await;
         let limits = Request { silence: Duration::from_millis(700), ..request() };
         let mut pieces = world.model.ask(limits).await.unwrap();
         pieces.next().await.unwrap().unwrap();
-        sleep(Duration::from_millis(1_000)).await;
+        sleep(Duration::from_secs(1)).await;
         assert!(pieces.all(async |piece| piece.is_ok()).await);
     }
 

@@ -14,6 +14,7 @@ mod agents;
 mod chat;
 mod conventions;
 mod events;
+mod models;
 mod projects;
 mod running;
 mod tokens;
