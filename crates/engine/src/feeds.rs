@@ -8,8 +8,9 @@
 //! Our own commits reach the window directly. Those of other nodes are announced by a bell that may be lost, so
 //! with a shared database the end of the log is also looked up now and then.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use artel_domain::event::Signal;
 use artel_domain::{Clock, ProjectId, SessionId, UserId};
 use artel_storage::events::{self, Recorded};
 use artel_storage::{Bus, Db, Scope, Storage};
-use tokio::sync::{Semaphore, broadcast, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -48,19 +49,61 @@ struct Inner {
     open: Mutex<HashMap<ProjectId, Weak<Feed>>>,
     streams: Mutex<HashMap<UserId, Weak<Semaphore>>>,
     bell: bell::Bell,
-    closing: CancellationToken,
+    closing: AtomicBool,
 }
 
 /// The end of one project's log.
 pub(crate) struct Feed {
     project: ProjectId,
     window: Mutex<Window>,
-    /// The number of the newest event, to wake listeners by.
-    newest: watch::Sender<u64>,
-    /// Text in flight; a listener that cannot keep up misses some, and gets the whole later.
-    flight: broadcast::Sender<Frame>,
-    /// Cancelled when the project is deleted.
-    gone: CancellationToken,
+    flight: Mutex<Flight>,
+    /// The one thing that listeners wait for, so that waking one costs one registration and no more.
+    pulse: watch::Sender<Pulse>,
+}
+
+/// How far things are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pulse {
+    /// The number of the newest event.
+    newest: u64,
+    /// How many pieces have flown by.
+    flown: u64,
+    ended: Option<Ended>,
+}
+
+/// Why there will be nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// The project is no more.
+    Deleted,
+    /// The server is stopping.
+    Closing,
+}
+
+/// Text in flight: the last pieces, for listeners that are a moment late. One that cannot keep up misses some, and
+/// gets the whole later.
+#[derive(Debug, Default)]
+struct Flight {
+    pieces: VecDeque<Frame>,
+    flown: u64,
+}
+
+impl Flight {
+    fn add(&mut self, frame: Frame) -> u64 {
+        if self.pieces.len() == IN_FLIGHT {
+            self.pieces.pop_front();
+        }
+        self.pieces.push_back(frame);
+        self.flown += 1;
+        self.flown
+    }
+
+    /// What has flown by since, as far as it is still here.
+    fn since(&self, heard: u64) -> Vec<Frame> {
+        let missed = usize::try_from(self.flown.saturating_sub(heard)).unwrap_or(usize::MAX);
+        let skip = self.pieces.len().saturating_sub(missed);
+        self.pieces.iter().skip(skip).cloned().collect()
+    }
 }
 
 impl Feeds {
@@ -78,7 +121,7 @@ impl Feeds {
             open: Mutex::default(),
             streams: Mutex::default(),
             bell,
-            closing: CancellationToken::new(),
+            closing: AtomicBool::new(false),
         }));
         let own = feeds.clone();
         storage.db.on_commit(move |recorded| own.publish(recorded));
@@ -115,9 +158,8 @@ impl Feeds {
         let feed = Arc::new(Feed {
             project,
             window: Mutex::default(),
-            newest: watch::Sender::new(0),
-            flight: broadcast::Sender::new(IN_FLIGHT),
-            gone: CancellationToken::new(),
+            flight: Mutex::default(),
+            pulse: watch::Sender::default(),
         });
         open.insert(project, Arc::downgrade(&feed));
         // Entries whose listeners have all gone are swept when the map would grow.
@@ -132,7 +174,7 @@ impl Feeds {
         let project = feed.project;
         let latest = self.0.db.read(move |conn| Box::pin(events::latest(conn, project))).await?;
         match latest {
-            None => feed.gone.cancel(),
+            None => feed.end(Ended::Deleted),
             Some(latest) => feed.reach(latest),
         }
         Ok(())
@@ -142,34 +184,46 @@ impl Feeds {
     pub(crate) fn whisper(&self, project: ProjectId, session: SessionId, signal: &Signal) {
         if let Some(feed) = self.listened_to(project) {
             let frame = Frame::of_signal(self.0.clock.now(), Some(session), signal);
-            // Nobody there to hear it is fine.
-            drop(feed.flight.send(frame));
+            let flown = lock(&feed.flight).add(frame);
+            feed.pulse.send_modify(|pulse| pulse.flown = pulse.flown.max(flown));
         }
     }
 
     /// The project is no more.
     pub(crate) fn deleted(&self, project: ProjectId) {
         if let Some(feed) = self.listened_to(project) {
-            feed.gone.cancel();
+            feed.end(Ended::Deleted);
         }
         self.0.bell.note(project);
     }
 
     /// Ends every stream, now and for good.
     pub(crate) fn close(&self) {
-        self.0.closing.cancel();
+        self.0.closing.store(true, Ordering::SeqCst);
+        let open: Vec<_> = lock(&self.0.open).values().filter_map(Weak::upgrade).collect();
+        for feed in open {
+            feed.end(Ended::Closing);
+        }
     }
 }
 
 impl Feed {
     fn extend(&self, events: &[Recorded]) {
         let newest = lock(&self.window).extend(events);
-        self.newest.send_if_modified(|seen| std::mem::replace(seen, newest.max(*seen)) < newest);
+        self.reach(newest);
     }
 
-    /// Notes that the log goes up to `latest`, wherever those events are.
-    fn reach(&self, latest: u64) {
-        self.newest.send_if_modified(|seen| std::mem::replace(seen, latest.max(*seen)) < latest);
+    /// Notes that the log goes up to `newest`, wherever those events are.
+    fn reach(&self, newest: u64) {
+        self.pulse.send_if_modified(|pulse| {
+            let grown = newest > pulse.newest;
+            pulse.newest = pulse.newest.max(newest);
+            grown
+        });
+    }
+
+    fn end(&self, why: Ended) {
+        self.pulse.send_modify(|pulse| pulse.ended = Some(why));
     }
 }
 
@@ -183,16 +237,17 @@ impl App {
         after: Option<u64>,
     ) -> Result<Subscription> {
         let feeds = &self.0.feeds;
-        if feeds.0.closing.is_cancelled() {
+        let place = feeds.place(caller.user, self.0.limits.streams_per_user())?;
+        // The feed is opened before the end of the log is read: what is committed in between is in the window.
+        let feed = feeds.open(project);
+        // Asked after it was opened: either the end is seen here, or `close` sees the feed.
+        if feeds.0.closing.load(Ordering::SeqCst) {
             return Err(Error::new(
                 Kind::Unavailable,
                 "stopping",
                 "The server is stopping; try again",
             ));
         }
-        let place = feeds.place(caller.user, self.0.limits.streams_per_user())?;
-        // The feed is opened before the end of the log is read: what is committed in between is in the window.
-        let feed = feeds.open(project);
         let scope = Scope { user: caller.user, project };
         let head = feeds.0.db.read(move |conn| Box::pin(events::head(conn, scope))).await?;
         feed.reach(head);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use artel_domain::SessionId;
-use artel_domain::event::{Error as Ended, Heartbeat, Resync, ResyncReason};
+use artel_domain::event::{Error as Farewell, Heartbeat, Resync, ResyncReason};
 use artel_storage::events;
-use tokio::sync::{OwnedSemaphorePermit, broadcast, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::window::View;
-use super::{Feed, Feeds, Frame, lock, signal};
+use super::{Ended, Feed, Feeds, Frame, Pulse, lock, signal};
 use crate::Result;
 
 /// Events handed over at a time.
@@ -18,8 +18,9 @@ const AT_ONCE: usize = 256;
 pub struct Subscription {
     feeds: Feeds,
     feed: Arc<Feed>,
-    newest: watch::Receiver<u64>,
-    flight: broadcast::Receiver<Frame>,
+    pulse: watch::Receiver<Pulse>,
+    /// Pieces in flight that were passed on or passed over.
+    heard: u64,
     session: Option<SessionId>,
     cursor: u64,
     /// Something to say before anything else.
@@ -44,7 +45,8 @@ impl Subscription {
         head: u64,
         place: OwnedSemaphorePermit,
     ) -> Self {
-        let (newest, flight) = (feed.newest.subscribe(), feed.flight.subscribe());
+        let pulse = feed.pulse.subscribe();
+        let heard = pulse.borrow().flown;
         let unknown = (after > head).then(|| {
             let resync =
                 Resync { requested: after, resumed_after: head, reason: ResyncReason::Unknown };
@@ -53,8 +55,8 @@ impl Subscription {
         Self {
             feeds,
             feed,
-            newest,
-            flight,
+            pulse,
+            heard,
             session,
             cursor: after.min(head),
             first: unknown,
@@ -68,53 +70,39 @@ impl Subscription {
             return Ok(Batch::Frames(vec![first]));
         }
         loop {
-            if self.feeds.0.closing.is_cancelled() {
+            let pulse = *self.pulse.borrow_and_update();
+            if pulse.ended == Some(Ended::Closing) {
                 return Ok(Batch::End(None));
             }
             // Text in flight first: what it grows into must not come before it.
-            let flying = self.flying();
-            if !flying.is_empty() {
-                return Ok(Batch::Frames(flying));
+            if pulse.flown > self.heard {
+                let flying = self.flying(pulse.flown);
+                if !flying.is_empty() {
+                    return Ok(Batch::Frames(flying));
+                }
             }
-            let newest = *self.newest.borrow_and_update();
-            let frames =
-                if newest > self.cursor { self.advance(newest).await? } else { Vec::new() };
-            if !frames.is_empty() {
-                return Ok(Batch::Frames(frames));
-            }
-            if *self.newest.borrow() > self.cursor {
+            if pulse.newest > self.cursor {
+                let frames = self.advance(pulse.newest).await?;
+                if !frames.is_empty() {
+                    return Ok(Batch::Frames(frames));
+                }
                 continue;
             }
-            tokio::select! {
-                heard = self.flight.recv() => {
-                    if let Ok(frame) = heard && self.wants(&frame) {
-                        return Ok(Batch::Frames(vec![frame]));
-                    }
-                }
-                changed = self.newest.changed() => {
-                    debug_assert!(changed.is_ok(), "we hold the feed, so its sender lives");
-                }
-                () = self.feed.gone.cancelled() => return Ok(Batch::End(Some(self.deleted()))),
-                () = self.feeds.0.closing.cancelled() => return Ok(Batch::End(None)),
+            if pulse.ended == Some(Ended::Deleted) {
+                return Ok(Batch::End(Some(self.deleted())));
+            }
+            if self.pulse.changed().await.is_err() {
+                return Ok(Batch::End(None));
             }
         }
     }
 
-    fn wants(&self, frame: &Frame) -> bool {
-        self.session.is_none_or(|session| frame.session == Some(session))
-    }
-
-    /// Text that is in flight now.
-    fn flying(&mut self) -> Vec<Frame> {
-        let mut frames = Vec::new();
-        while frames.len() < AT_ONCE {
-            match self.flight.try_recv() {
-                Ok(frame) if self.wants(&frame) => frames.push(frame),
-                Ok(_) | Err(broadcast::error::TryRecvError::Lagged(_)) => {}
-                Err(
-                    broadcast::error::TryRecvError::Empty | broadcast::error::TryRecvError::Closed,
-                ) => break,
-            }
+    /// What has flown by since, of what the listener asked for.
+    fn flying(&mut self, flown: u64) -> Vec<Frame> {
+        let mut frames = lock(&self.feed.flight).since(self.heard);
+        self.heard = flown;
+        if let Some(session) = self.session {
+            frames.retain(|frame| frame.session == Some(session));
         }
         frames
     }
@@ -149,7 +137,7 @@ impl Subscription {
         let log =
             self.feeds.0.db.read(move |conn| Box::pin(events::after(conn, project, after, limit)));
         let recorded = log.await?;
-        if recorded.is_empty() && self.feed.gone.is_cancelled() {
+        if recorded.is_empty() && self.pulse.borrow().ended.is_some() {
             self.cursor = newest;
             return Ok((Vec::new(), None));
         }
@@ -168,7 +156,7 @@ impl Subscription {
     }
 
     fn deleted(&self) -> Frame {
-        let ended = Ended {
+        let ended = Farewell {
             error_code: "project_deleted".to_owned(),
             detail: "The project was deleted".to_owned(),
         };

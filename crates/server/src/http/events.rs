@@ -1,6 +1,7 @@
 //! A project's events as a stream.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::time::Duration;
 
 use artel_domain::{Envelope, ProjectId, SessionId};
@@ -13,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::Stream;
 use http::{HeaderMap, HeaderValue, header};
 use serde::Deserialize;
+use tokio::time::{Instant, Sleep};
 
 use super::Http;
 use super::error::{Answer, ErrorBody};
@@ -96,35 +98,43 @@ fn respond(subscription: Subscription, form: Form, heartbeat: Duration) -> Respo
     response
 }
 
-/// What goes out: whatever is there at once in one piece, and a sign of life when nothing is for a while.
+/// What goes out: whatever is there at once in one piece, and a sign of life now and then.
 fn chunks(
     subscription: Subscription,
     form: Form,
     heartbeat: Duration,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     metrics::gauge!("artel_event_streams").increment(1);
-    let open = Open(subscription);
+    // One timer for the life of the stream: setting one anew for every event would cost more than the event.
+    let open = Open { subscription, beat: Box::pin(tokio::time::sleep(heartbeat)) };
     futures_util::stream::unfold(Some(open), move |open| async move {
         let mut open = open?;
-        let batch = match tokio::time::timeout(heartbeat, open.0.next()).await {
-            Err(_) => Batch::Frames(vec![open.0.heartbeat()]),
-            Ok(Ok(batch)) => batch,
-            Ok(Err(error)) => {
-                // The reader comes back and goes on where it was; there is nothing better to tell it here.
-                tracing::warn!(%error, "an event stream ended early");
-                return None;
+        let batch = tokio::select! {
+            biased;
+            batch = open.subscription.next() => batch,
+            () = &mut open.beat => {
+                open.beat.as_mut().reset(Instant::now() + heartbeat);
+                Ok(Batch::Frames(vec![open.subscription.heartbeat()]))
             }
         };
         match batch {
-            Batch::Frames(frames) => Some((Ok(joined(&frames, form)), Some(open))),
-            Batch::End(Some(last)) => Some((Ok(joined(&[last], form)), None)),
-            Batch::End(None) => None,
+            Ok(Batch::Frames(frames)) => Some((Ok(joined(&frames, form)), Some(open))),
+            Ok(Batch::End(Some(last))) => Some((Ok(joined(&[last], form)), None)),
+            Ok(Batch::End(None)) => None,
+            Err(error) => {
+                // The reader comes back and goes on where it was; there is nothing better to tell it here.
+                tracing::warn!(%error, "an event stream ended early");
+                None
+            }
         }
     })
 }
 
 /// Counts itself out when the reader goes, however it goes.
-struct Open(Subscription);
+struct Open {
+    subscription: Subscription,
+    beat: Pin<Box<Sleep>>,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
