@@ -8,11 +8,6 @@
     clippy::print_stdout,
     reason = "a test that cannot go on must fail, and shows its figures"
 )]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test that fails or tells its figures"
-)]
 
 use std::path::Path;
 use std::time::Duration;
