@@ -32,7 +32,8 @@ fmt: ## Format the code
 	cargo fmt --all
 
 bench: setup ## Measure beside the peers, all in one run
-	scripts/with-services.sh cargo run --release -p artel-bench
+	cargo build --release -p artel -p artel-bench
+	scripts/with-services.sh target/release/artel-bench
 
 crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)
 	cargo build --release -p artel -p artel-testkit

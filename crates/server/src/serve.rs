@@ -95,17 +95,18 @@ fn install_metrics() -> anyhow::Result<PrometheusHandle> {
     Ok(PrometheusBuilder::new().set_buckets(&buckets)?.install_recorder()?)
 }
 
-#[expect(clippy::print_stdout, reason = "where to look is what the command is asked for")]
 async fn greet(app: &App, url: &str, data: &Path) -> anyhow::Result<()> {
-    println!("artel is listening on {url}");
-    println!("  API    {url}/docs");
-    println!("  data   {}", data.display());
+    let mut words =
+        format!("artel is listening on {url}\n  API    {url}/docs\n  data   {}\n", data.display());
     if app.accounts().list(Page { limit: 1, offset: 0 }).await?.total == 0 {
-        println!("  There is no account yet. Make one, and a token for it:");
-        println!("    artel user add NAME --admin");
-        println!("    artel token NAME");
+        words += "  There is no account yet. Make one, and a token for it:\n";
+        words += "    artel user add NAME --admin\n    artel token NAME\n";
     }
-    std::io::stdout().flush()?;
+    let mut out = std::io::stdout().lock();
+    // Nobody need be there to read it.
+    if let Err(error) = out.write_all(words.as_bytes()).and_then(|()| out.flush()) {
+        tracing::debug!(%error, "nobody reads the greeting");
+    }
     tracing::info!(url, "listening");
     Ok(())
 }
