@@ -30,6 +30,7 @@ pub(super) struct Sessions {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names of the contract")]
 pub(super) struct Messages {
     messages: Vec<Message>,
     total: u64,

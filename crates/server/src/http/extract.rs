@@ -6,10 +6,10 @@ use artel_engine::input::{Checked, Input};
 use artel_engine::{Caller, Error, Field, IdempotencyKey, Kind, Page};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -20,6 +20,8 @@ use super::error::{Answer, Refusal};
 
 /// How long a body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
+/// What is still taken of a body that is too large.
+const MOST_DROPPED: usize = 16 * 1024 * 1024;
 const MOST: u32 = 100;
 const FARTHEST: u64 = 1_000_000_000;
 
@@ -72,9 +74,9 @@ async fn read_whole(body: axum::body::Body, limit: usize) -> Answer<Bytes> {
     let refuse = |status, code, message: String| {
         Refusal::with_status(status, Error::new(Kind::Invalid, code, message))
     };
-    match tokio::time::timeout(ARRIVAL, Limited::new(body, limit).collect()).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+    match tokio::time::timeout(ARRIVAL, collect(body, limit)).await {
+        Ok(Ok(Some(whole))) => Ok(whole),
+        Ok(Ok(None)) => {
             let message = format!("The body is larger than {limit} bytes");
             Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message))
         }
@@ -87,6 +89,25 @@ async fn read_whole(body: axum::body::Body, limit: usize) -> Answer<Bytes> {
             Err(refuse(StatusCode::REQUEST_TIMEOUT, "body_too_slow", message))
         }
     }
+}
+
+/// The body, or nothing when it is too large. Then the rest is read and dropped, within a bound: a connection closed
+/// on a client that still sends would take the answer with it.
+async fn collect(mut body: axum::body::Body, limit: usize) -> Result<Option<Bytes>, axum::Error> {
+    let mut whole = BytesMut::new();
+    let mut dropped = 0;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else { continue };
+        if dropped == 0 && whole.len() + data.len() <= limit {
+            whole.extend_from_slice(&data);
+        } else {
+            dropped += data.len();
+            if dropped > MOST_DROPPED {
+                break;
+            }
+        }
+    }
+    Ok((dropped == 0).then(|| whole.freeze()))
 }
 
 fn expect_json(headers: &HeaderMap) -> Answer<()> {
