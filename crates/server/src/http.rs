@@ -35,6 +35,7 @@ mod responses;
 mod spaces;
 mod system;
 
+pub(crate) use events::{EventStream, Tap};
 pub(crate) use origin::Hosts;
 
 /// What every handler can reach.

@@ -4,26 +4,32 @@
 //! reads costs no more than its socket's buffer. When told to stop it takes no new connection, lets requests in
 //! flight be answered, and ends.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::extract::Request;
+use http::{Method, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use crate::http::Service;
+use crate::http::{EventStream, Service};
 
+mod handover;
 mod stall;
 
+use handover::Handover;
 use stall::Unstalled;
 
 /// How long a request's head may take to arrive, and how long a connection may be idle between requests.
@@ -47,7 +53,6 @@ pub(crate) async fn serve(
     stop: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(settings.max_connections));
-    let graceful = GracefulShutdown::new();
     let tracker = TaskTracker::new();
     loop {
         // Without a free place nobody is accepted: the kernel's queue holds them until one leaves.
@@ -72,43 +77,72 @@ pub(crate) async fn serve(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "setting TCP_NODELAY failed");
         }
-        let stream = Unstalled::new(stream, settings.stall_timeout, stop.clone());
-        let connection = graceful.watch(connection(stream, peer, service.clone()));
+        let handover = Arc::new(Handover::default());
+        let stream =
+            Unstalled::new(stream, settings.stall_timeout, stop.clone(), Arc::clone(&handover));
+        let (service, streams, stop) = (service.clone(), tracker.clone(), stop.clone());
         tracker.spawn(async move {
-            let _place = place;
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended");
-            }
+            let left = converse(stream, handover, peer, service, stop).await;
+            let Some((io, stream)) = left else { return };
+            // A task of its own, as this one is as large as all that hyper needs.
+            streams.spawn(async move {
+                let _place = place;
+                if let Err(error) = handover::run(io, stream).await {
+                    tracing::debug!(%error, "a stream was cut");
+                }
+            });
         });
     }
     drop(listener);
     tracker.close();
-    if tokio::time::timeout(settings.shutdown_timeout, graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(settings.shutdown_timeout, tracker.wait()).await.is_err() {
         tracing::warn!("some requests were not done in time");
     }
 }
 
-fn connection(
+/// Answers requests until the connection ends, or becomes a stream.
+async fn converse(
     stream: Unstalled,
+    handover: Arc<Handover>,
     peer: SocketAddr,
     service: Service,
-) -> http1::Connection<
-    TokioIo<Unstalled>,
-    impl hyper::service::HttpService<
-        Incoming,
-        ResBody = axum::body::Body,
-        Error = std::convert::Infallible,
-        Future: Send,
-    >,
-> {
+    stop: CancellationToken,
+) -> Option<(Unstalled, EventStream)> {
+    let offers = Arc::clone(&handover);
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request: Request = request.map(axum::body::Body::new);
+        let mut request: Request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
-        service.clone().oneshot(request)
+        let chunked = request.version() == Version::HTTP_11 && request.method() == Method::GET;
+        let (answer, offers) = (service.clone().oneshot(request), Arc::clone(&offers));
+        async move {
+            let answer = answer.await?;
+            if chunked {
+                offers.offer(&answer);
+            }
+            Ok::<_, Infallible>(answer)
+        }
     });
-    http1::Builder::new()
+    let mut connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD)
         .max_buf_size(BUFFER)
-        .serve_connection(TokioIo::new(stream), service)
+        .serve_connection(TokioIo::new(stream), service);
+    let (mut stopping, mut stopped) = (pin!(stop.cancelled()), false);
+    let stream = std::future::poll_fn(|context| {
+        if !stopped && stopping.as_mut().poll(context).is_ready() {
+            stopped = true;
+            Pin::new(&mut connection).graceful_shutdown();
+        }
+        match Pin::new(&mut connection).poll(context) {
+            Poll::Ready(outcome) => {
+                if let Err(error) = outcome {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                Poll::Ready(None)
+            }
+            Poll::Pending => handover.take().map_or(Poll::Pending, |it| Poll::Ready(Some(it))),
+        }
+    })
+    .await?;
+    Some((connection.into_parts().io.into_inner(), stream))
 }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use artel_domain::{Envelope, ProjectId, SessionId};
@@ -86,7 +87,9 @@ fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
 }
 
 fn respond(subscription: Subscription, form: Form, heartbeat: Duration) -> Response {
-    let mut response = Response::new(Body::from_stream(chunks(subscription, form, heartbeat)));
+    let tap = Tap::new(EventStream::new(subscription, form, heartbeat));
+    let mut response = Response::new(Body::from_stream(tap.pieces()));
+    response.extensions_mut().insert(tap);
     let headers = response.headers_mut();
     let kind = match form {
         Form::Sse => "text/event-stream",
@@ -98,47 +101,80 @@ fn respond(subscription: Subscription, form: Form, heartbeat: Duration) -> Respo
     response
 }
 
-/// What goes out: whatever is there at once in one piece, and a sign of life now and then.
-fn chunks(
+/// What goes out to one listener: whatever is there at once in one piece, and a sign of life now and then.
+#[derive(Debug)]
+pub(crate) struct EventStream {
     subscription: Subscription,
     form: Form,
     heartbeat: Duration,
-) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    metrics::gauge!("artel_event_streams").increment(1);
-    // One timer for the life of the stream: setting one anew for every event would cost more than the event.
-    let open = Open { subscription, beat: Box::pin(tokio::time::sleep(heartbeat)) };
-    futures_util::stream::unfold(Some(open), move |open| async move {
-        let mut open = open?;
+    /// One timer for the life of the stream: setting one anew for every event would cost more than the event.
+    beat: Pin<Box<Sleep>>,
+    ended: bool,
+}
+
+impl EventStream {
+    fn new(subscription: Subscription, form: Form, heartbeat: Duration) -> Self {
+        metrics::gauge!("artel_event_streams").increment(1);
+        let beat = Box::pin(tokio::time::sleep(heartbeat));
+        Self { subscription, form, heartbeat, beat, ended: false }
+    }
+
+    /// The next piece. May be dropped while it waits; nothing is lost.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        if self.ended {
+            return None;
+        }
         let batch = tokio::select! {
             biased;
-            batch = open.subscription.next() => batch,
-            () = &mut open.beat => {
-                open.beat.as_mut().reset(Instant::now() + heartbeat);
-                Ok(Batch::Frames(vec![open.subscription.heartbeat()]))
+            batch = self.subscription.next() => batch,
+            () = &mut self.beat => {
+                self.beat.as_mut().reset(Instant::now() + self.heartbeat);
+                Ok(Batch::Frames(vec![self.subscription.heartbeat()]))
             }
         };
         match batch {
-            Ok(Batch::Frames(frames)) => Some((Ok(joined(&frames, form)), Some(open))),
-            Ok(Batch::End(Some(last))) => Some((Ok(joined(&[last], form)), None)),
-            Ok(Batch::End(None)) => None,
+            Ok(Batch::Frames(frames)) => Some(joined(&frames, self.form)),
+            Ok(Batch::End(last)) => {
+                self.ended = true;
+                last.map(|last| joined(&[last], self.form))
+            }
             Err(error) => {
                 // The reader comes back and goes on where it was; there is nothing better to tell it here.
                 tracing::warn!(%error, "an event stream ended early");
                 None
             }
         }
-    })
+    }
 }
 
 /// Counts itself out when the reader goes, however it goes.
-struct Open {
-    subscription: Subscription,
-    beat: Pin<Box<Sleep>>,
-}
-
-impl Drop for Open {
+impl Drop for EventStream {
     fn drop(&mut self) {
         metrics::gauge!("artel_event_streams").decrement(1);
+    }
+}
+
+/// Where an answer's stream can be taken off, to be written past the HTTP server.
+#[derive(Debug, Clone)]
+pub(crate) struct Tap(Arc<Mutex<Option<EventStream>>>);
+
+impl Tap {
+    fn new(stream: EventStream) -> Self {
+        Self(Arc::new(Mutex::new(Some(stream))))
+    }
+
+    pub(crate) fn take(&self) -> Option<EventStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// The stream as a body, for as long as nobody takes it off; after that, silence.
+    fn pieces(&self) -> impl Stream<Item = Result<Bytes, Infallible>> + use<> {
+        futures_util::stream::unfold(Self(Arc::clone(&self.0)), |tap| async move {
+            let Some(mut stream) = tap.take() else { std::future::pending().await };
+            let piece = stream.next().await?;
+            *tap.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(stream);
+            Some((Ok(piece), tap))
+        })
     }
 }
 

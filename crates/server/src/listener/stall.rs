@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 use tokio_util::sync::CancellationToken;
+
+use super::handover::Handover;
 
 /// The limit once the server is stopping: who reads at all has taken the rest by then.
 const STOPPING: Duration = Duration::from_secs(1);
@@ -20,11 +23,22 @@ pub(super) struct Unstalled {
     stop: CancellationToken,
     hurried: bool,
     waiting: Option<Pin<Box<Sleep>>>,
+    handover: Arc<Handover>,
 }
 
 impl Unstalled {
-    pub(super) fn new(stream: TcpStream, limit: Duration, stop: CancellationToken) -> Self {
-        Self { stream, limit, stop, hurried: false, waiting: None }
+    pub(super) fn new(
+        stream: TcpStream,
+        limit: Duration,
+        stop: CancellationToken,
+        handover: Arc<Handover>,
+    ) -> Self {
+        Self { stream, limit, stop, hurried: false, waiting: None, handover }
+    }
+
+    /// Writes what the kernel takes without waiting.
+    pub(super) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.try_write(bytes)
     }
 
     /// Passes the outcome of a write on, or fails when it has waited for too long.
@@ -66,6 +80,7 @@ impl AsyncWrite for Unstalled {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.handover.wrote();
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.watch(context, outcome)
     }
@@ -75,6 +90,7 @@ impl AsyncWrite for Unstalled {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.handover.wrote();
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
         self.watch(context, outcome)
     }
@@ -85,6 +101,7 @@ impl AsyncWrite for Unstalled {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_flush(context);
+        self.handover.flushed();
         self.watch(context, outcome)
     }
 
