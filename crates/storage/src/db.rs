@@ -28,7 +28,7 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 pub use conn::Conn;
-pub(crate) use conn::{Row, Value, values};
+pub(crate) use conn::{Row, Step, Value, values};
 
 use commit::{Change, Waiting};
 use pool::Pool;

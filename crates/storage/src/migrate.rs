@@ -3,7 +3,7 @@
 //! All missing migrations run in one transaction under a lock: a kill at any point leaves the old schema or the
 //! new one, and of two nodes that start at once one migrates while the other waits.
 
-use crate::db::{Conn, values};
+use crate::db::{Conn, Step, values};
 use crate::{Error, Result};
 
 /// Names and texts, in order. A text that was released is never changed; the next one is added.
@@ -14,12 +14,12 @@ const MIGRATIONS: [(&str, &str); 1] =
 const LOCK: &str = "select pg_advisory_xact_lock(4851203349)";
 
 pub(crate) async fn run(conn: &mut Conn) -> Result<()> {
-    conn.control("begin immediate", "begin").await?;
+    conn.step(Step::Begin).await?;
     let outcome = migrate(conn).await;
     match outcome {
-        Ok(()) => conn.control("commit", "commit").await,
+        Ok(()) => conn.step(Step::Commit).await,
         Err(error) => {
-            conn.control("rollback", "rollback").await?;
+            conn.step(Step::Rollback).await?;
             Err(error)
         }
     }

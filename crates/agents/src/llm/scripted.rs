@@ -13,6 +13,10 @@
 //! after = "read_file"            # answers the result of that tool; without it: answers the user
 //! text = "It says: {result}"     # {message} is the last user message
 //! pause_ms = 20                  # between words
+//!
+//! [[rules]]
+//! when = "break"
+//! fault = "panic"                # the work on the answer panics, to try what becomes of the rest
 //! ```
 //!
 //! The first rule that fits answers.
@@ -73,6 +77,13 @@ struct Rule {
     calls: Vec<Call>,
     #[serde(default)]
     pause_ms: u64,
+    fault: Option<Fault>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Fault {
+    Panic,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -91,8 +102,10 @@ impl Scripted {
             toml::from_str(text).map_err(|error| error.to_string())
         };
         let file = file.map_err(BadScript)?;
-        if file.rules.iter().any(|rule| rule.text.is_empty() && rule.calls.is_empty()) {
-            return Err(BadScript("a rule has neither text nor calls".to_owned()));
+        let empty =
+            |rule: &Rule| rule.text.is_empty() && rule.calls.is_empty() && rule.fault.is_none();
+        if file.rules.iter().any(empty) {
+            return Err(BadScript("a rule has neither text nor calls nor a fault".to_owned()));
         }
         Ok(Self { rules: file.rules })
     }
@@ -124,7 +137,9 @@ impl ChatModel for Scripted {
             }
             Some(Message::User(_) | Message::Assistant { .. }) | None => (None, ""),
         };
-        let (text, calls, pause) = match (self.rule(message, after), after) {
+        let rule = self.rule(message, after);
+        assert!(rule.is_none_or(|rule| rule.fault != Some(Fault::Panic)), "the script says so");
+        let (text, calls, pause) = match (rule, after) {
             (Some(rule), _) => (rule.text.as_str(), rule.calls.as_slice(), rule.pause_ms),
             // Without this a rule with calls would call for ever.
             (None, Some(_)) => ("(scripted) The tool answered: {result}", &[][..], 0),

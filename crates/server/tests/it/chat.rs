@@ -15,12 +15,15 @@ const SLOW: &str =
 const ENDLESS: &str =
     "[[rules]]\ntext = 'a b c d e f g h i j k l m n o p q r s t u v w x y z'\npause_ms = 5000\n";
 
+const BROKEN: &str = "[[rules]]\nwhen = 'break'\nfault = 'panic'\n[[rules]]\ntext = 'well'\n";
+
 /// A server that knows the scripts.
 fn start(side: Side, environment: &[(&str, &str)]) -> World {
     let mut world = side.start_with(environment);
     let folder = world.artel.data_dir().join("scripts");
     std::fs::create_dir(&folder).unwrap();
-    for (name, text) in [("quick", QUICK), ("slow", SLOW), ("endless", ENDLESS)] {
+    for (name, text) in [("quick", QUICK), ("slow", SLOW), ("endless", ENDLESS), ("broken", BROKEN)]
+    {
         std::fs::write(folder.join(format!("{name}.toml")), text).unwrap();
     }
     world.artel.restart().unwrap();
@@ -30,7 +33,7 @@ fn start(side: Side, environment: &[(&str, &str)]) -> World {
 /// A project with one agent for each script and a session in it: the project's path, and that of its messages.
 async fn talk(client: &Client) -> (String, String) {
     let project = empty_project(client).await;
-    for name in ["quick", "slow", "endless"] {
+    for name in ["quick", "slow", "endless", "broken"] {
         let body =
             json!({"name": name, "model": format!("scripted/{name}"), "concurrency_limit": 1});
         assert_eq!(client.post(&format!("{project}/agents"), &body).await.unwrap().status, 201);
@@ -97,7 +100,7 @@ on_both_sides! {
         let ada = world.user("ada");
         let (project, path) = talk(&ada).await;
         say(&ada, &path, "quick", "x").await;
-        let mut events = ada.events(&format!("{project}/events"), Some(3)).await.unwrap();
+        let mut events = ada.events(&format!("{project}/events"), Some(4)).await.unwrap();
         let mut told = Vec::new();
         while told.last().is_none_or(|last| last != "task_completed") {
             told.push(events.numbered().await.unwrap().unwrap().1.event);
@@ -202,6 +205,18 @@ on_both_sides! {
         }
         let second = ada.get(&format!("{project}/tasks/{}", tasks[1])).await.unwrap().body;
         assert_eq!(second["started_at"], Value::Null, "it never started");
+    }
+
+    /// PF-1.7: a panic in an agent's work fails that task alone; the agent goes on with the next.
+    async fn a_panic_is_one_tasks_alone(side) {
+        let world = start(side, &[]);
+        let ada = world.user("ada");
+        let (project, path) = talk(&ada).await;
+        let other = session(&ada, &project).await;
+        let (broken, meanwhile) = tokio::join!(say(&ada, &path, "broken", "break"), say(&ada, &other, "slow", "count"));
+        assert_eq!((&broken.body["success"], &broken.body["error_type"]), (&json!(false), &json!("execution")), "{}", broken.body);
+        assert_eq!(meanwhile.body["success"], true, "{}", meanwhile.body);
+        assert_eq!(say(&ada, &path, "broken", "and now?").await.body["content"], "well");
     }
 
     /// WS-8.3: what ran when the server was killed is recorded as interrupted; what waited is answered after all.

@@ -96,10 +96,15 @@ async fn faults_of_the_service() {
         answers[3].body
     );
     let asked = |text: &str| {
+        let last = |body: &Value| {
+            body["messages"].as_array()?.last()?["content"].as_str().map(str::to_owned)
+        };
         stub.requests()
             .iter()
-            .filter(|request| request.body.to_string().contains(&format!("\"{text}\"")))
+            .filter(|request| last(&request.body).as_deref() == Some(text))
             .count()
     };
-    assert!(asked("refused") >= 1);
+    assert_eq!(asked("busy"), 2, "once more, after the pause it asked for");
+    assert_eq!(asked("refused"), 1, "a lasting fault is not tried again");
+    assert_eq!(asked("quota"), 1);
 }

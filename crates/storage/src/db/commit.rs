@@ -8,7 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Conn, Lane, Shared, TOGETHER};
+use super::{Conn, Lane, Shared, Step, TOGETHER};
 use crate::{Error, Result};
 
 /// A change that waits for its commit, and the caller that waits for it.
@@ -111,22 +111,22 @@ pub(super) async fn together(conn: &mut Conn, mut batch: Vec<Box<dyn Change>>, s
 }
 
 async fn make_all(conn: &mut Conn, batch: &mut [Box<dyn Change>]) -> Result<()> {
-    conn.control("begin immediate", "begin").await?;
+    conn.step(Step::Begin).await?;
     if let [only] = batch {
         if only.make(conn).await == Made::Undo {
             conn.forget_recorded(0);
-            return conn.control("rollback", "rollback").await;
+            return conn.step(Step::Rollback).await;
         }
     } else {
         for change in batch {
             let recorded = conn.recorded_len();
-            conn.control("savepoint change", "savepoint change").await?;
+            conn.step(Step::BeginChange).await?;
             if change.make(conn).await == Made::Undo {
                 conn.forget_recorded(recorded);
-                conn.control("rollback to change", "rollback to change").await?;
+                conn.step(Step::UndoChange).await?;
             }
-            conn.control("release change", "release change").await?;
+            conn.step(Step::KeepChange).await?;
         }
     }
-    conn.control("commit", "commit").await
+    conn.step(Step::Commit).await
 }

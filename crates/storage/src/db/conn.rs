@@ -104,18 +104,15 @@ impl Conn {
         std::mem::take(&mut self.recorded)
     }
 
-    /// A statement about the transaction itself, in each database's words.
-    pub(crate) async fn control(
-        &mut self,
-        sqlite: &'static str,
-        postgres: &'static str,
-    ) -> Result<()> {
+    /// A step of the transaction itself. PostgreSQL hears of most of them together with the next statement.
+    pub(crate) async fn step(&mut self, step: Step) -> Result<()> {
         match &mut self.link {
             Link::Sqlite(link) => {
-                link.prepare_cached(sqlite)?.execute([])?;
+                let sql = if step == Step::Begin { "begin immediate" } else { step.sql() };
+                link.prepare_cached(sql)?.execute([])?;
                 Ok(())
             }
-            Link::Postgres(link) => link.batch(postgres).await,
+            Link::Postgres(link) => link.step(step).await,
         }
     }
 
@@ -134,7 +131,7 @@ impl Conn {
             Link::Sqlite(link) => !link.is_autocommit(),
             Link::Postgres(link) => !link.is_closed(),
         };
-        if open && let Err(error) = self.control("rollback", "rollback").await {
+        if open && let Err(error) = self.step(Step::Rollback).await {
             tracing::warn!(%error, "rollback failed");
         }
     }
@@ -145,6 +142,35 @@ impl Conn {
             Link::Sqlite(link) => !link.is_autocommit(),
             Link::Postgres(link) => link.is_closed(),
         }
+    }
+}
+
+/// What is said about a transaction, and about one change in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Begin,
+    BeginChange,
+    UndoChange,
+    KeepChange,
+    Commit,
+    Rollback,
+}
+
+impl Step {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::BeginChange => "savepoint change",
+            Self::UndoChange => "rollback to change",
+            Self::KeepChange => "release change",
+            Self::Commit => "commit",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    /// Whether its outcome must be known before anything else happens.
+    pub(super) fn ends(self) -> bool {
+        matches!(self, Self::Commit | Self::Rollback)
     }
 }
 

@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Statement};
 
 use super::commit::{self, Change};
 use super::conn::Link as ConnLink;
-use super::{Conn, QUEUE, Shared, TOGETHER, Value};
+use super::{Conn, QUEUE, Shared, Step, TOGETHER, Value};
 use crate::{Error, Result};
 
 const CONNECT: Duration = Duration::from_secs(5);
@@ -62,7 +62,11 @@ impl Config {
             }
         });
         client.batch_execute(session).await?;
-        Ok(Conn::new(ConnLink::Postgres(Link { client, statements: HashMap::new() })))
+        Ok(Conn::new(ConnLink::Postgres(Link {
+            client,
+            statements: HashMap::new(),
+            owed: String::new(),
+        })))
     }
 }
 
@@ -71,12 +75,18 @@ pub(super) struct Link {
     client: Client,
     /// Bounded by the number of statements in this crate: every key is a literal.
     statements: HashMap<&'static str, Statement>,
+    /// Steps that go out with the next statement. On this side of a network every answer waited for is what costs.
+    owed: String,
 }
 
 impl Link {
     pub(super) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> Result<u64> {
         let statement = self.prepared(sql).await?;
-        Ok(self.client.execute_raw(&statement, values).await?)
+        let owed = std::mem::take(&mut self.owed);
+        let (steps, done) =
+            tokio::join!(self.say(&owed), self.client.execute_raw(&statement, values));
+        steps?;
+        Ok(done?)
     }
 
     pub(super) async fn query(
@@ -87,11 +97,34 @@ impl Link {
         let statement = self.prepared(sql).await?;
         let parameters: Vec<&(dyn ToSql + Sync)> =
             values.iter().map(|v| v as &(dyn ToSql + Sync)).collect();
-        Ok(self.client.query(&statement, &parameters).await?)
+        let owed = std::mem::take(&mut self.owed);
+        // Both are sent before either is answered, in this order.
+        let (steps, rows) =
+            tokio::join!(self.say(&owed), self.client.query(&statement, &parameters));
+        steps?;
+        Ok(rows?)
+    }
+
+    pub(super) async fn step(&mut self, step: Step) -> Result<()> {
+        if step.ends() {
+            return self.batch(step.sql()).await;
+        }
+        self.owed.push_str(step.sql());
+        self.owed.push(';');
+        Ok(())
     }
 
     pub(super) async fn batch(&mut self, sql: &str) -> Result<()> {
-        Ok(self.client.batch_execute(sql).await?)
+        let mut all = std::mem::take(&mut self.owed);
+        all.push_str(sql);
+        self.say(&all).await
+    }
+
+    async fn say(&self, steps: &str) -> Result<()> {
+        if steps.is_empty() {
+            return Ok(());
+        }
+        Ok(self.client.batch_execute(steps).await?)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -102,6 +135,8 @@ impl Link {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());
         }
+        // Where a change has failed, nothing can be prepared before it is undone.
+        self.batch("").await?;
         let statement = self.client.prepare(&sql.replace('?', "$")).await?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
