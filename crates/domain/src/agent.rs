@@ -17,7 +17,16 @@ pub struct Agent {
     pub status: AgentStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+    /// Whether it takes tasks.
+    #[serde(default = "yes")]
+    #[schema(default = true)]
+    pub registered: bool,
     pub config: AgentConfig,
+}
+
+/// Answers kept from before there was such a thing.
+const fn yes() -> bool {
+    true
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -64,6 +64,7 @@ events! {
         ApprovalResolved = "approval_resolved",
         ApprovalTimeoutWarning = "approval_timeout_warning",
         ApprovalTimeout = "approval_timeout",
+        Alert = "alert",
     }
 }
 
@@ -107,6 +108,10 @@ pub enum AgentChange {
     Created,
     Updated,
     Deleted,
+    /// It takes tasks again.
+    Registered,
+    /// It takes no more tasks.
+    Deregistered,
 }
 
 /// The project's name or folder changed.
@@ -209,6 +214,16 @@ pub struct ApprovalTimeoutWarning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalTimeout {
     pub approval_id: ApprovalId,
+}
+
+/// Something is wrong with the project's space, or no longer is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Alert {
+    #[schema(example = "stuck_task")]
+    pub code: String,
+    pub detail: String,
+    /// The trouble is over.
+    pub resolved: bool,
 }
 
 /// The stream is alive.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::input::{Checked, Input, Schemas};
+use crate::spaces::word::Word;
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
 
 /// An agent to create, or what to replace one with. The fields of `config` may also stand beside `name`.
@@ -99,6 +100,7 @@ impl App {
             status: AgentStatus::Ready,
             created_at: now,
             updated_at: now,
+            registered: true,
             config,
         };
         let limit = self.0.settings.max_agents;
@@ -125,15 +127,17 @@ impl App {
                 }
                 _ => error,
             })?;
-        self.agent_changed(scope, &created);
+        self.agent_changed(scope, created.id).await;
         Ok(created)
     }
 
-    /// The space has the agent as it is now; the next task sees it.
-    fn agent_changed(&self, scope: Scope, agent: &Agent) {
-        if let Some(space) = self.0.spaces.find(scope.project) {
-            space.seat(agent.clone());
-            space.dispatch(self);
+    /// Every node has the agent as it is now; the next task sees it.
+    pub(crate) async fn agent_changed(&self, scope: Scope, id: AgentId) {
+        self.0.cache.forget(scope, id).await;
+        self.tell(scope, Word::AgentChanged(id)).await;
+        if let Err(error) = self.reseat(scope, id).await {
+            // The change stands. Its next task seats it.
+            tracing::warn!(%error, agent = %id, "an agent that changed could not be seated anew");
         }
     }
 
@@ -214,11 +218,8 @@ impl App {
             })
         });
         change.await?;
-        if let Some(space) = self.0.spaces.find(project) {
-            // Its tasks went with it: what waits never starts, and what runs is stopped.
-            space.unseat(id);
-            space.dispatch(self);
-        }
+        // Its tasks went with it: what waits never starts, and what runs is stopped.
+        self.agent_changed(scope, id).await;
         Ok(())
     }
 
@@ -249,7 +250,7 @@ impl App {
         });
         let changed = write.await?;
         if let Ok(agent) = &changed {
-            self.agent_changed(scope, agent);
+            self.agent_changed(scope, agent.id).await;
         }
         Ok(changed)
     }
@@ -261,7 +262,7 @@ pub(crate) async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> artel_s
     tell(conn, scope, agent, AgentChange::Created, agent.created_at).await
 }
 
-async fn tell(
+pub(crate) async fn tell(
     conn: &mut Conn,
     scope: Scope,
     agent: &Agent,

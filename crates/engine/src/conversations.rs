@@ -4,8 +4,8 @@
 //! is lost, whoever waits for the answer and however the server ends. Sent again with the same key it is the same
 //! message, and has the same answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::event::{DirectAgentCall, MessageCreated};
@@ -13,13 +13,14 @@ use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::{Priority, Status, Task};
 use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId};
 use artel_storage::leases::{self, Lease};
+use artel_storage::sessions::Which;
 use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, sessions, tasks};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::input::{Checked, Input};
 use crate::spaces::board::{Refused, Ticket, WAITING};
-use crate::spaces::{LEASE, Space, lease_name, turn};
+use crate::spaces::{LEASE, Space, ending, lease_name};
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
 
 /// A conversation to begin.
@@ -45,7 +46,16 @@ pub struct SendMessage {
     pub priority: Priority,
 }
 
+/// Another title for a conversation.
+#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RenameSession {
+    #[schema(min_length = 1, max_length = 200, example = "The slow build")]
+    pub title: String,
+}
+
 impl Input for CreateSession {}
+impl Input for RenameSession {}
 impl Input for SendMessage {}
 
 /// A message that was taken.
@@ -60,6 +70,7 @@ const TITLE: usize = 80;
 /// How often the row of a task on another node is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 const QUEUE_FULL: &str = "queue_full";
+const NOT_REGISTERED: &str = "not_registered";
 
 impl App {
     pub async fn create_session(
@@ -115,7 +126,8 @@ impl App {
         Ok(self.0.storage.db.read(move |conn| Box::pin(sessions::get(conn, scope, id))).await?)
     }
 
-    /// Deletes the session with its messages. What it had under way is stopped.
+    /// Deletes the session with its messages. What it had under way is stopped; with the last one the project's
+    /// space is cleaned up.
     pub async fn delete_session(
         &self,
         caller: &Caller,
@@ -128,17 +140,36 @@ impl App {
                 projects::lock(conn, scope).await?;
                 let unfinished = tasks::unfinished(conn, project).await?;
                 sessions::delete(conn, scope, id).await?;
-                Ok(unfinished)
+                Ok((unfinished, !sessions::any(conn, scope).await?))
             })
         });
-        let unfinished = deleted.await?;
-        if let Some(space) = self.0.spaces.find(project) {
-            for task in unfinished.iter().filter(|task| task.session_id == id) {
-                space.finish(task.id);
-            }
-            space.dispatch(self);
+        let (unfinished, last) = deleted.await?;
+        for task in unfinished.iter().filter(|task| task.session_id == id) {
+            self.task_ended(scope, task).await;
+        }
+        if last {
+            self.clean_up(scope).await?;
         }
         Ok(())
+    }
+
+    /// Gives a session another title.
+    pub async fn rename_session(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        id: SessionId,
+        input: Checked<RenameSession>,
+    ) -> Result<Session> {
+        let scope = Scope { user: caller.user, project };
+        let RenameSession { title } = input.into_inner();
+        let renamed = self.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                sessions::rename(conn, scope, id, &title).await?;
+                sessions::get(conn, scope, id).await
+            })
+        });
+        Ok(renamed.await?)
     }
 
     /// What was said, oldest first.
@@ -147,14 +178,14 @@ impl App {
         caller: &Caller,
         project: ProjectId,
         session: SessionId,
-        role: Option<Role>,
+        which: Which,
         page: Page,
     ) -> Result<Listed<Message>> {
         let scope = Scope { user: caller.user, project };
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
                 sessions::get(conn, scope, session).await?;
-                sessions::messages(conn, session, role, page).await
+                sessions::messages(conn, session, which, page).await
             })
         });
         Ok(read.await?)
@@ -206,26 +237,32 @@ impl App {
             pushed: Arc::default(),
         };
         let (task, pushed) = (draft.task, Arc::clone(&draft.pushed));
-        let lease: Arc<std::sync::Mutex<Option<Lease>>> = Arc::default();
-        let held = Arc::clone(&lease);
+        let lease: Arc<Mutex<Option<Lease>>> = Arc::default();
+        let got = Arc::clone(&lease);
         let db = &self.0.storage.db;
         let sent =
             idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
-                Box::pin(async move { draft.store(conn, &held).await })
+                Box::pin(async move { draft.store(conn, &got).await })
             })
             .await;
         if pushed.load(Ordering::SeqCst) {
             if sent.is_ok() {
-                let lease = lease.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-                space.confirm(task, lease);
+                if let Some(lease) = held(&lease).take() {
+                    space.hold(lease);
+                }
+                space.desk.confirm(task);
             } else {
-                space.finish(task);
+                space.desk.finish(task);
             }
             space.dispatch(self);
         }
         sent.map_err(|error| match error.code {
             QUEUE_FULL => {
                 Error::unavailable(QUEUE_FULL, "Agent queue is full", Duration::from_secs(1))
+            }
+            NOT_REGISTERED => {
+                let message = "Agent not registered; register it again, or choose another";
+                Error::new(Kind::Conflict, NOT_REGISTERED, message)
             }
             _ => error,
         })
@@ -237,7 +274,7 @@ impl App {
         let id = task.id;
         loop {
             if let Some(space) = self.0.spaces.find(scope.project) {
-                space.ended(id).await;
+                space.desk.ended(id).await;
             }
             let read = self.0.storage.db.read(move |conn| {
                 Box::pin(async move {
@@ -272,13 +309,17 @@ impl App {
     ) -> Result<Task> {
         let scope = Scope { user: caller.user, project };
         let task = self.task(caller, project, id).await?;
-        if turn::cancel(self, scope, &task).await? {
+        if ending::cancel(self, scope, &task).await? {
             return self.task(caller, project, id).await;
         }
         let status = self.task(caller, project, id).await?.status;
         let message = format!("The task has ended already: {}", status.as_str());
         Err(Error::new(Kind::Conflict, "task_ended", message))
     }
+}
+
+fn held(lease: &Mutex<Option<Lease>>) -> MutexGuard<'_, Option<Lease>> {
+    lease.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A message on its way into the store.
@@ -301,7 +342,7 @@ impl Draft {
     async fn store(
         self,
         conn: &mut Conn,
-        held: &std::sync::Mutex<Option<Lease>>,
+        lease_got: &Mutex<Option<Lease>>,
     ) -> artel_storage::Result<Sent> {
         let Self { scope, session, now, .. } = self;
         projects::lock(conn, scope).await?;
@@ -310,6 +351,9 @@ impl Draft {
             Ok(id) => agents::get(conn, scope, id).await?,
             Err(_) => agents::by_name(conn, scope, &self.target).await?,
         };
+        if !agent.registered {
+            return Err(artel_storage::Error::Refused(NOT_REGISTERED));
+        }
         let lease = leases::acquire(conn, &lease_name(scope.project), &self.owner, LEASE).await?;
         if tasks::waiting(conn, agent.id).await? >= WAITING as u64 {
             return Err(artel_storage::Error::Refused(QUEUE_FULL));
@@ -317,14 +361,14 @@ impl Draft {
         if let Some(lease) = lease {
             // Here, so that the board's order is that of the commits.
             let ticket = Ticket { task: self.task, session, priority: self.priority };
-            self.space.seat(agent.clone());
-            match self.space.push(agent.id, ticket) {
+            self.space.seat(&agent);
+            match self.space.desk.push(agent.id, ticket) {
                 Ok(()) => self.pushed.store(true, Ordering::SeqCst),
                 Err(Refused::Full | Refused::Unregistered) => {
                     return Err(artel_storage::Error::Refused(QUEUE_FULL));
                 }
             }
-            *held.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(lease);
+            *held(lease_got) = Some(lease);
         }
         let message = Message {
             id: self.message,

@@ -110,11 +110,12 @@ impl Feeds {
     pub(crate) fn start(
         storage: &Storage,
         clock: Arc<dyn Clock>,
+        node: &str,
         tracker: &TaskTracker,
         stop: CancellationToken,
     ) -> Self {
         let shared = storage.db.kind() != "sqlite";
-        let bell = bell::Bell::new(shared.then(|| Arc::clone(&storage.bus)));
+        let bell = bell::Bell::new(shared.then_some(storage.bus.as_ref()), node);
         let feeds = Self(Arc::new(Inner {
             db: storage.db.clone(),
             clock,
@@ -127,6 +128,7 @@ impl Feeds {
         storage.db.on_commit(move |recorded| own.publish(recorded));
         if shared {
             let bus: Arc<dyn Bus> = Arc::clone(&storage.bus);
+            tracker.spawn(bell::fly(feeds.clone(), Arc::clone(&bus), stop.clone()));
             tracker.spawn(bell::ring(feeds.clone(), Arc::clone(&bus), stop.clone()));
             tracker.spawn(bell::hear(feeds.clone(), bus, stop.clone()));
             tracker.spawn(look_up(feeds.clone(), stop));
@@ -180,8 +182,13 @@ impl Feeds {
         Ok(())
     }
 
-    /// Shows something that has no number, and is not kept, to whoever listens now.
+    /// Shows something that has no number, and is not kept, to whoever listens now, on whichever node.
     pub(crate) fn whisper(&self, project: ProjectId, session: SessionId, signal: &Signal) {
+        self.show(project, session, signal);
+        self.0.bell.fly(project, session, signal);
+    }
+
+    fn show(&self, project: ProjectId, session: SessionId, signal: &Signal) {
         if let Some(feed) = self.listened_to(project) {
             let frame = Frame::of_signal(self.0.clock.now(), Some(session), signal);
             let flown = lock(&feed.flight).add(frame);

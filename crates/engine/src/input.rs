@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::{
-    CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, Result, SendMessage,
-    UpdateProject, access,
+    CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, RenameSession, Result,
+    SendMessage, UpdateProject, access,
 };
 
 /// More faults than this are not listed.
@@ -59,6 +59,7 @@ impl Schemas {
         all.add::<CreateAgent>()?;
         all.add::<PatchAgent>()?;
         all.add::<CreateSession>()?;
+        all.add::<RenameSession>()?;
         all.add::<SendMessage>()?;
         all.add::<access::LogIn>()?;
         Ok(all)
@@ -120,7 +121,10 @@ fn describe(error: &ValidationError<'_>) -> Vec<Field> {
         }
         _ => {
             // Values may be megabytes, or secrets; the message names the rule instead.
-            let message = error.masked_with("the value").to_string();
+            let mut message = error.masked_with("the value").to_string();
+            if path == "config.concurrency_limit" {
+                message.insert_str(0, "Invalid concurrency limit: ");
+            }
             vec![Field { field: path, message }]
         }
     }

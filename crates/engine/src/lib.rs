@@ -26,13 +26,16 @@ use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use artel_storage::sessions::Which;
 pub use artel_storage::{Listed, Page};
 
 pub use crate::agents::{CreateAgent, PatchAgent};
-pub use crate::conversations::{CreateSession, SendMessage, Sent};
+pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::projects::{CreateProject, UpdateProject};
+pub use crate::spaces::care::{CleanedUp, Cleared, Reset};
+pub use crate::spaces::health::{Health, Reason, Wellness};
 pub use crate::spaces::view::{AgentMetrics, AgentStatusView, Doing, SpaceView};
 
 use crate::access::Accounts;
@@ -41,6 +44,7 @@ use crate::input::Schemas;
 use crate::limits::Limits;
 use crate::packs::Packs;
 use crate::spaces::Spaces;
+use crate::spaces::cache::AgentCache;
 
 /// Who asks. Made by [`Accounts`] from a token that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +92,7 @@ struct Inner {
     feeds: Feeds,
     packs: Packs,
     spaces: Spaces,
+    cache: AgentCache,
     providers: Providers,
     schemas: Schemas,
     /// Identifies this process among the nodes that share a database.
@@ -103,16 +108,18 @@ impl App {
         let packs = Packs::load(settings.packs_dir.as_deref())?;
         packs.find(&settings.starter_pack)?;
         let accounts = Accounts::new(storage.db.clone(), Arc::clone(&clock), &settings.access)?;
-        let feeds = Feeds::start(&storage, Arc::clone(&clock), &tracker, stop.clone());
+        let node = artel_domain::TaskId::new(clock.as_ref()).to_string();
+        let feeds = Feeds::start(&storage, Arc::clone(&clock), &node, &tracker, stop.clone());
         let app = Self(Arc::new(Inner {
             limits: Limits::new(&settings.limits),
             accounts,
             feeds,
             packs,
             spaces: Spaces::default(),
+            cache: AgentCache::new(storage.db.clone(), Arc::clone(&storage.bus)),
             providers: Providers::from(settings.providers.clone()),
             schemas: Schemas::new()?,
-            node: artel_domain::TaskId::new(clock.as_ref()).to_string(),
+            node,
             storage,
             clock,
             settings,
@@ -120,6 +127,7 @@ impl App {
             stop,
         }));
         app.0.tracker.spawn(reconciler::run(app.clone(), app.0.stop.clone()));
+        app.0.tracker.spawn(spaces::word::hear(app.clone(), app.0.stop.clone()));
         Ok(app)
     }
 

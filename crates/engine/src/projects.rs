@@ -10,6 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::input::{Checked, Input};
+use crate::spaces::word::Word;
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, agents, idempotent};
 
 /// A project to create.
@@ -64,6 +65,7 @@ impl App {
                 status: AgentStatus::Ready,
                 created_at: moment,
                 updated_at: moment,
+                registered: true,
                 config: config.clone(),
             })
             .collect();
@@ -77,7 +79,7 @@ impl App {
         };
         let (user, limit) = (caller.user, self.0.settings.max_projects);
         let db = &self.0.storage.db;
-        idempotent::once(db, self.clock(), Lane::User(user), caller, key, move |conn| {
+        let made = idempotent::once(db, self.clock(), Lane::User(user), caller, key, move |conn| {
             Box::pin(async move {
                 if projects::count(conn, user).await? >= limit {
                     return Err(artel_storage::Error::Refused(TOO_MANY));
@@ -99,7 +101,13 @@ impl App {
             } else {
                 error
             }
-        })
+        })?;
+        // Its space is ready when this returns. Should that fail, the next request opens it.
+        let scope = Scope { user, project: made.id };
+        if let Err(error) = self.0.spaces.get(self, scope).await {
+            tracing::warn!(%error, project = %scope.project, "a new project's space did not open");
+        }
+        Ok(made)
     }
 
     pub async fn list_projects(&self, caller: &Caller, page: Page) -> Result<Listed<Project>> {
@@ -151,6 +159,8 @@ impl App {
             .write(Lane::Project(project), move |conn| Box::pin(projects::delete(conn, scope)));
         change.await?;
         self.0.spaces.close(project);
+        self.0.cache.clear(scope).await;
+        self.tell(scope, Word::SpaceClosed).await;
         self.0.feeds.deleted(project);
         Ok(())
     }

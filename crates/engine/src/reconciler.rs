@@ -59,10 +59,6 @@ fn error_source(error: &crate::Error) -> String {
 
 async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
     app.0.limits.tidy();
-    let let_go = app.0.spaces.tidy(app.0.settings.space_idle);
-    if let_go > 0 {
-        tracing::info!(spaces = let_go, "idle spaces let go");
-    }
     match spaces::attend(app).await {
         Ok(0) => {}
         Ok(tasks) => tracing::info!(tasks, "picked up what was left"),

@@ -4,27 +4,35 @@
 //! memory ([`board`]) over task rows that are already on disk; whoever holds the lease can rebuild them from the
 //! rows. Nothing runs in an idle space: no task, no timer, no lease.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use artel_domain::task::Status;
-use artel_domain::{Agent, AgentId, ProjectId, TaskId};
+use artel_domain::{Agent, ProjectId};
 use artel_storage::leases::{self, Lease};
 use artel_storage::{Lane, Scope, agents, projects, tasks};
-use tokio::sync::{OnceCell, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::OnceCell;
 
 use crate::{App, Result};
 
 pub(crate) mod board;
+pub(crate) mod cache;
+pub(crate) mod care;
+pub(crate) mod desk;
+pub(crate) mod ending;
+pub(crate) mod health;
 pub(crate) mod turn;
 pub(crate) mod view;
+pub(crate) mod word;
 
-use board::{Board, Load, Refused, Ticket};
+use board::{Refused, Ticket};
+use desk::{Desk, Started};
 
 /// How long a space is a node's without being prolonged.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
+/// A space without work gives its lease up after this, so that idle ones cost nothing.
+const RESTING: Duration = Duration::from_secs(30);
 
 /// The spaces of this node.
 #[derive(Debug, Default)]
@@ -36,25 +44,20 @@ pub(crate) struct Spaces {
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) scope: Scope,
+    pub(crate) desk: Desk,
     state: Mutex<State>,
     opened: Instant,
 }
 
 #[derive(Debug)]
 struct State {
-    board: Board,
-    agents: HashMap<AgentId, Agent>,
-    /// Held while there is work.
+    /// Held while there is work, and a moment longer.
     lease: Option<Lease>,
-    /// Tasks that have not ended here: how to stop each, and who waits for its end.
-    attended: HashMap<TaskId, Attended>,
     used: Instant,
-}
-
-#[derive(Debug)]
-struct Attended {
-    stop: CancellationToken,
-    ended: watch::Sender<bool>,
+    /// What people were told is wrong.
+    alerts: BTreeSet<&'static str>,
+    /// How many agents had been crowded out of the cache when it was last looked.
+    crowded_out: Option<u64>,
 }
 
 impl Spaces {
@@ -86,30 +89,31 @@ impl Spaces {
         lock(&self.open).values().filter_map(|cell| cell.get().cloned()).collect()
     }
 
-    /// Lets go of spaces that nobody has used for a while and that have no work.
-    pub(crate) fn tidy(&self, idle: Duration) -> usize {
+    /// Takes out spaces that nobody has used for a while and that have no work.
+    pub(crate) fn take_idle(&self, idle: Duration) -> Vec<Arc<Space>> {
         let mut open = lock(&self.open);
-        let before = open.len();
-        open.retain(|_, cell| match cell.get() {
-            None => true,
-            Some(space) => {
-                let state = lock(&space.state);
-                state.used.elapsed() < idle || state.board.size().1 > 0
-            }
-        });
-        before - open.len()
+        let idle = open.extract_if(|_, cell| cell.get().is_some_and(|space| space.rests(idle)));
+        idle.filter_map(|(_, cell)| cell.get().cloned()).collect()
     }
 
-    /// The project is no more: nothing of it runs on.
+    /// Closes the space unless it has work; says whether it is closed.
+    pub(crate) fn close_if_idle(&self, project: ProjectId) -> bool {
+        let mut open = lock(&self.open);
+        let busy = |cell: &Arc<OnceCell<Arc<Space>>>| {
+            cell.get().is_some_and(|space| space.desk.size().1 > 0)
+        };
+        if open.get(&project).is_some_and(busy) {
+            return false;
+        }
+        open.remove(&project);
+        true
+    }
+
+    /// The space is no more: nothing of it runs on.
     pub(crate) fn close(&self, project: ProjectId) {
         let cell = lock(&self.open).remove(&project);
         if let Some(space) = cell.and_then(|cell| cell.get().cloned()) {
-            let mut state = lock(&space.state);
-            for attended in state.attended.values() {
-                attended.stop.cancel();
-            }
-            state.attended.clear();
-            state.board = Board::default();
+            space.desk.clear();
         }
     }
 }
@@ -122,119 +126,78 @@ impl Space {
                 agents::all(conn, scope).await
             })
         });
-        let mut state = State {
-            board: Board::default(),
-            agents: HashMap::new(),
-            lease: None,
-            attended: HashMap::new(),
-            used: Instant::now(),
-        };
-        for agent in team.await? {
-            state.seat(agent);
+        let team = team.await?;
+        let state =
+            State { lease: None, used: Instant::now(), alerts: BTreeSet::new(), crowded_out: None };
+        let space =
+            Self { scope, desk: Desk::default(), state: Mutex::new(state), opened: Instant::now() };
+        for agent in &team {
+            space.seat(agent);
         }
-        tracing::info!(project = %scope.project, agents = state.agents.len(), "space opened");
-        Ok(Arc::new(Self { scope, state: Mutex::new(state), opened: Instant::now() }))
+        tracing::info!(project = %scope.project, agents = team.len(), "space opened");
+        Ok(Arc::new(space))
     }
 
     /// An agent joined or changed: the next task sees it.
-    pub(crate) fn seat(&self, agent: Agent) {
-        lock(&self.state).seat(agent);
-    }
-
-    /// An agent leaves: what waits for it never starts, and what runs is stopped.
-    pub(crate) fn unseat(&self, agent: AgentId) {
-        let mut state = lock(&self.state);
-        state.agents.remove(&agent);
-        let tasks = state.board.unseat(agent);
-        for task in &tasks {
-            if let Some(attended) = state.attended.remove(task) {
-                attended.stop.cancel();
-                attended.ended.send_replace(true);
-            }
+    pub(crate) fn seat(&self, agent: &Agent) {
+        if agent.registered {
+            self.desk.seat(agent.id, agent.config.concurrency_limit.into());
+        } else {
+            self.desk.close(agent.id);
         }
     }
 
-    pub(crate) fn agent(&self, id: AgentId) -> Option<Agent> {
-        lock(&self.state).agents.get(&id).cloned()
-    }
-
-    /// Puts a task on the board; it starts once it is confirmed. Called inside the change that stores it, so the
-    /// board's order is that of the commits.
-    pub(crate) fn push(&self, agent: AgentId, ticket: Ticket) -> std::result::Result<(), Refused> {
-        let mut state = lock(&self.state);
-        state.board.push(agent, ticket)?;
-        let attended =
-            Attended { stop: CancellationToken::new(), ended: watch::Sender::new(false) };
-        state.attended.insert(ticket.task, attended);
-        Ok(())
-    }
-
-    /// The task is on disk.
-    pub(crate) fn confirm(&self, task: TaskId, lease: Option<Lease>) {
-        let mut state = lock(&self.state);
-        state.board.confirm(task);
-        if let Some(lease) = lease {
-            state.lease = Some(lease);
-        }
-    }
-
-    /// The task has ended, or never came to be.
-    pub(crate) fn finish(&self, task: TaskId) {
-        let mut state = lock(&self.state);
-        state.board.finish(task);
-        if let Some(attended) = state.attended.remove(&task) {
-            attended.stop.cancel();
-            attended.ended.send_replace(true);
-        }
-        state.used = Instant::now();
-    }
-
-    /// Resolves when the task has ended here; at once if it is not attended here.
-    pub(crate) async fn ended(&self, task: TaskId) {
-        let ended =
-            lock(&self.state).attended.get(&task).map(|attended| attended.ended.subscribe());
-        if let Some(mut ended) = ended {
-            // The sender going away means the same.
-            drop(ended.wait_for(|ended| *ended).await);
-        }
-    }
-
-    pub(crate) fn attends(&self, task: TaskId) -> bool {
-        lock(&self.state).attended.contains_key(&task)
-    }
-
-    fn stop_of(&self, task: TaskId) -> Option<CancellationToken> {
-        lock(&self.state).attended.get(&task).map(|attended| attended.stop.clone())
+    /// Nothing is under way, and nobody has asked for anything for so long.
+    fn rests(&self, idle: Duration) -> bool {
+        lock(&self.state).used.elapsed() >= idle && self.desk.size().1 == 0
     }
 
     pub(crate) fn lease(&self) -> Option<Lease> {
         lock(&self.state).lease.clone()
     }
 
-    pub(crate) fn load(&self, agent: AgentId) -> Option<Load> {
-        lock(&self.state).board.load(agent)
+    /// The space is this node's.
+    pub(crate) fn hold(&self, lease: Lease) {
+        let mut state = lock(&self.state);
+        state.lease = Some(lease);
+        state.used = Instant::now();
     }
 
-    /// Agents on the board, tasks that have not ended, and the age of the space.
-    pub(crate) fn size(&self) -> (usize, usize, Duration) {
-        let (agents, tasks) = lock(&self.state).board.size();
-        (agents, tasks, self.opened.elapsed())
+    fn take_lease(&self) -> Option<Lease> {
+        lock(&self.state).lease.take()
+    }
+
+    fn alerts(&self) -> Vec<&'static str> {
+        lock(&self.state).alerts.iter().copied().collect()
+    }
+
+    fn alerted(&self, code: &str) -> bool {
+        lock(&self.state).alerts.contains(code)
+    }
+
+    fn set_alert(&self, code: &'static str, on: bool) {
+        let mut state = lock(&self.state);
+        if on {
+            state.alerts.insert(code);
+        } else {
+            state.alerts.remove(code);
+        }
+    }
+
+    /// Whether agents were crowded out of the cache since it was last looked.
+    fn crowded_out_since(&self, now: u64) -> bool {
+        lock(&self.state).crowded_out.replace(now).is_some_and(|before| before < now)
+    }
+
+    pub(crate) fn uptime(&self) -> Duration {
+        self.opened.elapsed()
     }
 
     /// Starts whatever may start.
     pub(crate) fn dispatch(self: &Arc<Self>, app: &App) {
-        let started = lock(&self.state).board.start();
-        for (agent, ticket) in started {
-            let stop = self.stop_of(ticket.task).unwrap_or_default();
+        for Started { agent, ticket, stop } in self.desk.start() {
             app.0.tracker.spawn(turn::run(app.clone(), Arc::clone(self), agent, ticket, stop));
         }
-    }
-}
-
-impl State {
-    fn seat(&mut self, agent: Agent) {
-        self.board.seat(agent.id, agent.config.concurrency_limit.into());
-        self.agents.insert(agent.id, agent);
     }
 }
 
@@ -247,11 +210,37 @@ pub(crate) async fn attend(app: &App) -> Result<u64> {
         Box::pin(async move { leases::renew_all(conn, &owner, LEASE).await })
     })
     .await?;
+    look_after(app).await;
     let mut picked = 0;
     for (project, user) in db.read(|conn| Box::pin(tasks::projects_with_work(conn, 1000))).await? {
         picked += pick_up(app, Scope { user, project }).await?;
     }
     Ok(picked)
+}
+
+/// Rests spaces that have nothing to do, closes those that nobody uses, and tells of what is wrong with the others.
+async fn look_after(app: &App) {
+    for space in app.0.spaces.take_idle(app.0.settings.space_idle) {
+        app.0.cache.clear_here(space.scope.project).await;
+        tracing::info!(project = %space.scope.project, "idle space cleaned up");
+        if let Err(error) = app.give_up_lease(&space).await {
+            tracing::warn!(%error, "a lease could not be given up");
+        }
+    }
+    for space in app.0.spaces.all() {
+        // Those that rest have no lease, and nothing is asked about them.
+        if space.lease().is_none() {
+            continue;
+        }
+        if let Err(error) = app.alert(&space).await {
+            tracing::warn!(%error, project = %space.scope.project, "a space could not be examined");
+        }
+        if space.rests(RESTING)
+            && let Err(error) = app.give_up_lease(&space).await
+        {
+            tracing::warn!(%error, "a lease could not be given up");
+        }
+    }
 }
 
 /// Takes over a project's unfinished tasks, if its space is ours to have.
@@ -274,21 +263,28 @@ async fn pick_up(app: &App, scope: Scope) -> Result<u64> {
             Ok((lease, left))
         })
     });
+    let on_board = space.desk.confirmed();
     let (lease, left) = found.await?;
+    let Some(lease) = lease else { return Ok(0) };
+    // Read before the rows were: what is on the board and not in the rows has been ended from elsewhere.
+    for task in on_board.into_iter().filter(|id| !left.iter().any(|task| task.id == *id)) {
+        space.desk.finish(task);
+    }
+    space.hold(lease);
     let mut picked = 0;
-    for task in left.into_iter().filter(|task| !space.attends(task.id)) {
+    for task in left.into_iter().filter(|task| !space.desk.attends(task.id)) {
         picked += 1;
         if task.status == Status::Queued {
             let ticket =
                 Ticket { task: task.id, session: task.session_id, priority: task.priority };
-            match space.push(task.agent_id, ticket) {
-                Ok(()) => space.confirm(task.id, lease.clone()),
+            match space.desk.push(task.agent_id, ticket) {
+                Ok(()) => space.desk.confirm(task.id),
                 // It stays on disk, and is looked at again.
                 Err(Refused::Full | Refused::Unregistered) => picked -= 1,
             }
         } else {
             // An attempt that was running when its node died. It is recorded, never silently repeated.
-            turn::interrupted(app, scope, &task).await?;
+            ending::interrupted(app, scope, &task).await?;
         }
     }
     space.dispatch(app);

@@ -8,8 +8,8 @@ use crate::{Conn, Error, Listed, Page, Result, Scope};
 /// Adds an agent; [`Error::Duplicate`] when the project has one of that name.
 pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
     conn.execute(
-        "insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at, registered)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         values![
             agent.id,
             scope.user,
@@ -18,7 +18,8 @@ pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
             word(agent.status),
             json(agent)?,
             agent.created_at,
-            agent.updated_at
+            agent.updated_at,
+            agent.registered
         ],
     )
     .await?;
@@ -27,7 +28,7 @@ pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
 
 pub async fn get(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<Agent> {
     conn.first(
-        "select id, name, status, config, created_at, updated_at
+        "select id, name, status, config, created_at, updated_at, registered
          from agents where id = ?1 and project_id = ?2 and user_id = ?3",
         values![id, scope.project, scope.user],
         read,
@@ -39,7 +40,7 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<Agent> {
 /// The agent of that name.
 pub async fn by_name(conn: &mut Conn, scope: Scope, name: &str) -> Result<Agent> {
     conn.first(
-        "select id, name, status, config, created_at, updated_at
+        "select id, name, status, config, created_at, updated_at, registered
          from agents where project_id = ?1 and user_id = ?2 and name = ?3",
         values![scope.project, scope.user, name],
         read,
@@ -51,7 +52,7 @@ pub async fn by_name(conn: &mut Conn, scope: Scope, name: &str) -> Result<Agent>
 /// Every agent of the project.
 pub async fn all(conn: &mut Conn, scope: Scope) -> Result<Vec<Agent>> {
     conn.query(
-        "select id, name, status, config, created_at, updated_at
+        "select id, name, status, config, created_at, updated_at, registered
          from agents where project_id = ?1 and user_id = ?2 order by created_at, id",
         values![scope.project, scope.user],
         read,
@@ -62,7 +63,7 @@ pub async fn all(conn: &mut Conn, scope: Scope) -> Result<Vec<Agent>> {
 pub async fn list(conn: &mut Conn, scope: Scope, page: Page) -> Result<Listed<Agent>> {
     let items = conn
         .query(
-            "select id, name, status, config, created_at, updated_at
+            "select id, name, status, config, created_at, updated_at, registered
              from agents where project_id = ?1 and user_id = ?2 order by created_at, id limit ?3 offset ?4",
             values![scope.project, scope.user, page.limit, page.offset],
             read,
@@ -83,11 +84,23 @@ pub async fn count(conn: &mut Conn, scope: Scope) -> Result<u64> {
     Ok(total.unwrap_or(0))
 }
 
-/// Writes the agent's name, status, configuration and time of change.
+/// How many agents of the project take tasks.
+pub async fn registered(conn: &mut Conn, scope: Scope) -> Result<u64> {
+    let total = conn
+        .first(
+            "select count(*) from agents where project_id = ?1 and user_id = ?2 and registered = 1",
+            values![scope.project, scope.user],
+            |row| row.count(0),
+        )
+        .await?;
+    Ok(total.unwrap_or(0))
+}
+
+/// Writes everything about the agent that can change.
 pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
     let changed = conn
         .execute(
-            "update agents set name = ?4, status = ?5, config = ?6, updated_at = ?7
+            "update agents set name = ?4, status = ?5, config = ?6, updated_at = ?7, registered = ?8
              where id = ?1 and project_id = ?2 and user_id = ?3",
             values![
                 agent.id,
@@ -96,7 +109,8 @@ pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> 
                 &agent.name,
                 word(agent.status),
                 json(agent)?,
-                agent.updated_at
+                agent.updated_at,
+                agent.registered
             ],
         )
         .await?;
@@ -132,6 +146,7 @@ fn read(row: &Row<'_>) -> Result<Agent> {
         config: row.json(3, "agents")?,
         created_at: row.time(4)?,
         updated_at: row.time(5)?,
+        registered: row.truth(6)?,
     })
 }
 

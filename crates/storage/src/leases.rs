@@ -83,6 +83,16 @@ pub async fn renew_all(conn: &mut Conn, owner: &str, span: Duration) -> Result<u
     .await
 }
 
+/// Ends a lease, whoever has it: its owner's later writes find another epoch.
+pub async fn revoke(conn: &mut Conn, name: &str) -> Result<()> {
+    conn.execute(
+        "update leases set expires_at = 0, epoch = epoch + 1 where name = ?1",
+        values![name],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Ends every lease, for a database that nobody else can have open: whoever held them is dead.
 pub async fn expire_all(conn: &mut Conn) -> Result<()> {
     conn.execute("update leases set expires_at = 0", &[]).await?;

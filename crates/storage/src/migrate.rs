@@ -7,8 +7,10 @@ use crate::db::{Conn, Step, values};
 use crate::{Error, Result};
 
 /// Names and texts, in order. A text that was released is never changed; the next one is added.
-const MIGRATIONS: [(&str, &str); 1] =
-    [("0001_ground", include_str!("../migrations/0001_ground.sql"))];
+const MIGRATIONS: [(&str, &str); 2] = [
+    ("0001_ground", include_str!("../migrations/0001_ground.sql")),
+    ("0002_registration", include_str!("../migrations/0002_registration.sql")),
+];
 
 /// Any number will do, as long as every version of the program uses the same.
 const LOCK: &str = "select pg_advisory_xact_lock(4851203349)";

@@ -1,6 +1,6 @@
 //! Projects, each seen by its owner alone.
 
-use artel_domain::{Project, UserId};
+use artel_domain::{Project, ProjectId, UserId};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Listed, Page, Result, Scope};
@@ -32,6 +32,14 @@ pub async fn get(conn: &mut Conn, scope: Scope) -> Result<Project> {
     )
     .await?
     .ok_or(Error::Missing("project"))
+}
+
+/// Whose project it is.
+pub async fn owner(conn: &mut Conn, project: ProjectId) -> Result<UserId> {
+    let sql = "select user_id from projects where id = ?1";
+    conn.first(sql, values![project], |row| Ok(UserId(row.int(0)?)))
+        .await?
+        .ok_or(Error::Missing("project"))
 }
 
 /// Like [`get`], and holds the project's row until the transaction ends, so that no other change comes between.

@@ -1,7 +1,7 @@
 //! Conversations and their messages, each message at its place.
 
 use artel_domain::session::{Message, Role, Session};
-use artel_domain::{SessionId, Timestamp};
+use artel_domain::{MessageId, SessionId, TaskId, Timestamp};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Listed, Page, Result, Scope};
@@ -54,6 +54,18 @@ pub async fn list(conn: &mut Conn, scope: Scope, page: Page) -> Result<Listed<Se
         )
         .await?;
     Ok(Listed { items, total: total.unwrap_or(0) })
+}
+
+/// Whether the project has any session.
+pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool> {
+    let found = conn
+        .first(
+            "select 1 from sessions where project_id = ?1 and user_id = ?2 limit 1",
+            values![scope.project, scope.user],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
 }
 
 pub async fn rename(conn: &mut Conn, scope: Scope, id: SessionId, title: &str) -> Result<()> {
@@ -114,22 +126,39 @@ pub async fn say(
     Ok(())
 }
 
-/// Messages of a session that the caller was let into, oldest first, after a place; of one role, if asked.
+/// Which messages of a session: of one role, and after or before another message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Which {
+    pub role: Option<Role>,
+    pub after: Option<MessageId>,
+    pub before: Option<MessageId>,
+}
+
+/// Messages of a session that the caller was let into, oldest first. Before another message, those nearest to it.
 pub async fn messages(
     conn: &mut Conn,
     session: SessionId,
-    role: Option<Role>,
+    which: Which,
     page: Page,
 ) -> Result<Listed<Message>> {
-    let role = role.map(Role::as_str);
-    let items = conn
-        .query(
-            "select id, role, content, agent_id, task_id, created_at, outcome from messages
-             where session_id = ?1 and (role = ?2 or ?2 is null) order by place limit ?3 offset ?4",
-            values![session, role, page.limit, page.offset],
-            read_message,
-        )
-        .await?;
+    let role = which.role.map(Role::as_str);
+    let after = place(conn, session, which.after, 0).await?;
+    let before = place(conn, session, which.before, i64::MAX).await?;
+    let backwards = which.before.is_some();
+    let sql = if backwards {
+        "select id, role, content, agent_id, task_id, created_at, outcome from messages
+         where session_id = ?1 and (role = ?2 or ?2 is null) and place > ?3 and place < ?4
+         order by place desc limit ?5 offset ?6"
+    } else {
+        "select id, role, content, agent_id, task_id, created_at, outcome from messages
+         where session_id = ?1 and (role = ?2 or ?2 is null) and place > ?3 and place < ?4
+         order by place limit ?5 offset ?6"
+    };
+    let parameters = values![session, role, after, before, page.limit, page.offset];
+    let mut items = conn.query(sql, parameters, read_message).await?;
+    if backwards {
+        items.reverse();
+    }
     let total = conn
         .first(
             "select count(*) from messages where session_id = ?1 and (role = ?2 or ?2 is null)",
@@ -140,11 +169,28 @@ pub async fn messages(
     Ok(Listed { items, total: total.unwrap_or(0) })
 }
 
+/// Where a message stands in its session.
+async fn place(
+    conn: &mut Conn,
+    session: SessionId,
+    message: Option<MessageId>,
+    otherwise: i64,
+) -> Result<i64> {
+    let Some(message) = message else { return Ok(otherwise) };
+    conn.first(
+        "select place from messages where id = ?1 and session_id = ?2",
+        values![message, session],
+        |row| row.int(0),
+    )
+    .await?
+    .ok_or(Error::Missing("message"))
+}
+
 /// The last messages before one, oldest first: what an agent is told of the conversation.
 pub async fn before(
     conn: &mut Conn,
     session: SessionId,
-    message: artel_domain::MessageId,
+    message: MessageId,
     limit: u32,
 ) -> Result<Vec<Message>> {
     let mut found = conn
@@ -161,11 +207,7 @@ pub async fn before(
 }
 
 /// One message of a session.
-pub async fn message(
-    conn: &mut Conn,
-    session: SessionId,
-    id: artel_domain::MessageId,
-) -> Result<Message> {
+pub async fn message(conn: &mut Conn, session: SessionId, id: MessageId) -> Result<Message> {
     conn.first(
         "select id, role, content, agent_id, task_id, created_at, outcome from messages
          where id = ?1 and session_id = ?2",
@@ -177,7 +219,7 @@ pub async fn message(
 }
 
 /// The answer that a task gave, if it has ended with one.
-pub async fn answer(conn: &mut Conn, task: artel_domain::TaskId) -> Result<Option<Message>> {
+pub async fn answer(conn: &mut Conn, task: TaskId) -> Result<Option<Message>> {
     conn.first(
         "select m.id, m.role, m.content, m.agent_id, m.task_id, m.created_at, m.outcome
          from tasks t join messages m on m.session_id = t.session_id and m.task_id = t.id

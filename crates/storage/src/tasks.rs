@@ -92,6 +92,18 @@ pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>
     .await
 }
 
+/// Tasks that wait for an agent, in the order they came.
+pub async fn queued(conn: &mut Conn, agent: AgentId) -> Result<Vec<Task>> {
+    conn.query(
+        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
+                created_at, started_at, finished_at
+         from tasks where agent_id = ?1 and status = 'queued' order by created_at, id",
+        values![agent],
+        read,
+    )
+    .await
+}
+
 /// Projects with tasks that have not ended, with their owners.
 pub async fn projects_with_work(conn: &mut Conn, limit: u32) -> Result<Vec<(ProjectId, UserId)>> {
     conn.query(
@@ -113,6 +125,73 @@ pub async fn waiting(conn: &mut Conn, agent: AgentId) -> Result<u64> {
         )
         .await?;
     Ok(count.unwrap_or(0))
+}
+
+/// Whether an agent's last task that ended failed.
+pub async fn last_failed(conn: &mut Conn, agent: AgentId) -> Result<bool> {
+    let last = conn
+        .first(
+            "select status from tasks where agent_id = ?1 and status in ('completed', 'failed')
+             order by finished_at desc limit 1",
+            values![agent],
+            |row| row.text(0),
+        )
+        .await?;
+    Ok(last.as_deref() == Some("failed"))
+}
+
+/// How many tasks an agent has under way: those that run, those that wait for somebody, and those that wait for it.
+pub async fn load(conn: &mut Conn, agent: AgentId) -> Result<(u64, u64)> {
+    let load = conn
+        .first(
+            "select coalesce(sum(case when status = 'queued' then 0 else 1 end), 0),
+                    coalesce(sum(case when status = 'queued' then 1 else 0 end), 0)
+             from tasks where agent_id = ?1
+             and status in ('queued', 'running', 'waiting_approval', 'waiting_tool')",
+            values![agent],
+            |row| Ok((row.count(0)?, row.count(1)?)),
+        )
+        .await?;
+    Ok(load.unwrap_or((0, 0)))
+}
+
+/// How a project's tasks stand.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub queued: u64,
+    pub running: u64,
+    pub ended: u64,
+}
+
+pub async fn totals(conn: &mut Conn, project: ProjectId) -> Result<Totals> {
+    let rows = conn
+        .query(
+            "select status, count(*) from tasks where project_id = ?1 group by status",
+            values![project],
+            |row| Ok((row.parse::<Status>(0, "tasks")?, row.count(1)?)),
+        )
+        .await?;
+    let mut totals = Totals::default();
+    for (status, count) in rows {
+        let of = match status {
+            Status::Queued => &mut totals.queued,
+            Status::Running | Status::WaitingApproval | Status::WaitingTool => &mut totals.running,
+            Status::Completed | Status::Failed | Status::Cancelled => &mut totals.ended,
+        };
+        *of += count;
+    }
+    Ok(totals)
+}
+
+/// How many of a project's tasks that came after a moment were completed, and how many failed.
+pub async fn results(conn: &mut Conn, project: ProjectId, after: Timestamp) -> Result<(u64, u64)> {
+    let count = "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
+                        coalesce(sum(case when status = 'failed' then 1 else 0 end), 0)
+                 from tasks where project_id = ?1 and status in ('completed', 'failed') and created_at > ?2";
+    let results = conn
+        .first(count, values![project, after], |row| Ok((row.count(0)?, row.count(1)?)))
+        .await?;
+    Ok(results.unwrap_or((0, 0)))
 }
 
 /// What an agent has done so far.

@@ -6,6 +6,7 @@
 //! - A high task goes before normal ones of its agent; within a priority the order is kept.
 //! - Tasks of one session start one after the other, in the order they were pushed, whichever agents they are for.
 //! - A task that was cancelled while it waited never starts.
+//! - An agent that was closed takes no task and starts none; what it runs may end.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -30,14 +31,6 @@ pub(crate) enum Refused {
     Full,
 }
 
-/// What an agent is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Load {
-    pub(crate) limit: usize,
-    pub(crate) running: usize,
-    pub(crate) waiting: usize,
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     seats: HashMap<AgentId, Seat>,
@@ -50,6 +43,8 @@ pub(crate) struct Board {
 #[derive(Debug)]
 struct Seat {
     limit: usize,
+    /// Whether it takes tasks.
+    open: bool,
     running: HashSet<TaskId>,
     high: VecDeque<Waiting>,
     normal: VecDeque<Waiting>,
@@ -73,11 +68,33 @@ impl Board {
     pub(crate) fn seat(&mut self, agent: AgentId, limit: usize) {
         let fresh = || Seat {
             limit,
+            open: true,
             running: HashSet::new(),
             high: VecDeque::new(),
             normal: VecDeque::new(),
         };
-        self.seats.entry(agent).or_insert_with(fresh).limit = limit;
+        let seat = self.seats.entry(agent).or_insert_with(fresh);
+        (seat.limit, seat.open) = (limit, true);
+    }
+
+    /// Lets an agent take no more tasks: those that waited, which will not start. What runs may end.
+    pub(crate) fn close(&mut self, agent: AgentId) -> Vec<TaskId> {
+        let Some(seat) = self.seats.get_mut(&agent) else { return Vec::new() };
+        seat.open = false;
+        let waiting = seat.high.drain(..).chain(seat.normal.drain(..));
+        let tasks: Vec<_> = waiting.map(|waiting| waiting.ticket.task).collect();
+        for task in &tasks {
+            self.forget(*task);
+        }
+        self.leave(agent);
+        tasks
+    }
+
+    /// An agent that was closed is gone once nothing of it runs.
+    fn leave(&mut self, agent: AgentId) {
+        if self.seats.get(&agent).is_some_and(|seat| !seat.open && seat.running.is_empty()) {
+            self.seats.remove(&agent);
+        }
     }
 
     /// Takes an agent off the board: its tasks, waiting and running. None of those that waited will start.
@@ -93,11 +110,8 @@ impl Board {
 
     /// Puts a task at the end of its agent's queue. It cannot start before [`Board::confirm`].
     pub(crate) fn push(&mut self, agent: AgentId, ticket: Ticket) -> Result<(), Refused> {
-        let seat = self
-            .seats
-            .get_mut(&agent)
-            .filter(|seat| seat.limit > 0)
-            .ok_or(Refused::Unregistered)?;
+        let seat =
+            self.seats.get_mut(&agent).filter(|seat| seat.open).ok_or(Refused::Unregistered)?;
         if seat.waiting() >= WAITING {
             return Err(Refused::Full);
         }
@@ -150,6 +164,7 @@ impl Board {
             seat.running.remove(&task);
             seat.high.retain(|waiting| waiting.ticket.task != task);
             seat.normal.retain(|waiting| waiting.ticket.task != task);
+            self.leave(agent);
         }
         self.forget(task);
     }
@@ -164,9 +179,19 @@ impl Board {
         }
     }
 
-    pub(crate) fn load(&self, agent: AgentId) -> Option<Load> {
-        let seat = self.seats.get(&agent)?;
-        Some(Load { limit: seat.limit, running: seat.running.len(), waiting: seat.waiting() })
+    /// Tasks that are on disk and have not ended.
+    pub(crate) fn confirmed(&self) -> Vec<TaskId> {
+        let of = |seat: &Seat| {
+            let waiting = seat.high.iter().chain(&seat.normal).filter(|waiting| waiting.confirmed);
+            let waiting: Vec<_> = waiting.map(|waiting| waiting.ticket.task).collect();
+            waiting.into_iter().chain(seat.running.iter().copied()).collect::<Vec<_>>()
+        };
+        self.seats.values().flat_map(of).collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn running(&self, agent: AgentId) -> usize {
+        self.seats.get(&agent).map_or(0, |seat| seat.running.len())
     }
 
     /// Agents on the board, and tasks that have not ended.
@@ -279,6 +304,24 @@ mod tests {
         assert_eq!(board.size(), (0, 0), "nothing is left behind");
     }
 
+    /// WS-16.1, WS-16.2: a closed agent takes nothing and starts nothing; what it runs ends, and then it is gone.
+    #[test]
+    fn a_closed_agent_ends_what_it_runs() {
+        let (mut board, agent) = (Board::default(), agent());
+        board.seat(agent, 1);
+        let [first, second] = [0, 1].map(|_| add(&mut board, agent, session(), Priority::Normal));
+        assert_eq!(started(&mut board), [first]);
+        assert_eq!(board.close(agent), [second]);
+        let refused = board.push(agent, ticket(session(), Priority::High));
+        assert_eq!(refused, Err(Refused::Unregistered));
+        assert_eq!(board.size(), (1, 1));
+        board.finish(first);
+        assert_eq!((started(&mut board).len(), board.size()), (0, (0, 0)));
+        board.seat(agent, 1);
+        let third = add(&mut board, agent, session(), Priority::Normal);
+        assert_eq!(started(&mut board), [third], "registered again, it takes tasks at once");
+    }
+
     proptest! {
         /// PF-1.3, PF-1.8: whatever happens in whatever order, limits hold, every task starts at most once, sessions
         /// keep their order, and when all is done nothing is left.
@@ -320,7 +363,7 @@ mod tests {
                 for (agent, limit) in agents.iter().zip(limits) {
                     let now = running.iter().filter(|(at, _)| at == agent).count();
                     prop_assert!(now <= limit);
-                    prop_assert_eq!(board.load(*agent).unwrap().running, now);
+                    prop_assert_eq!(board.running(*agent), now);
                 }
             }
             loop {

@@ -1,8 +1,6 @@
 //! One task, from its start to its one end.
 //!
-//! A task starts with one commit, its text flies by as it is written, and it ends with one commit: the answer, the
-//! task's final state, and the events that tell of both. Whoever ends it first has ended it; the other's commit is
-//! undone whole.
+//! A task starts with one commit, its text flies by as it is written, and it ends with one commit ([`super::ending`]).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,12 +9,10 @@ use std::time::Duration;
 use artel_agents::llm::chat::{Message as Said, Piece, Request, Stop};
 use artel_agents::llm::retry::{self, Policy};
 use artel_agents::llm::{Error as ModelError, prices, tokens};
-use artel_domain::event::{
-    MessageCreated, MessageDelta, TaskCancelled, TaskCompleted, TaskFailed, TaskStarted,
-};
-use artel_domain::session::{ErrorType, Message, Outcome, Role, Usage};
+use artel_domain::event::{MessageDelta, TaskStarted};
+use artel_domain::session::{ErrorType, Role, Usage};
 use artel_domain::task::Task;
-use artel_domain::{Agent, AgentId, Event, MessageId, Timestamp};
+use artel_domain::{Agent, AgentId};
 use artel_storage::tasks::End;
 use artel_storage::{Lane, Scope, events, leases, sessions, tasks};
 use futures_util::{FutureExt, StreamExt};
@@ -24,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Space;
 use super::board::Ticket;
+use super::ending::{Ending, end};
 use crate::{App, Result};
 
 /// What an agent is told of the conversation.
@@ -34,19 +31,6 @@ const FIRST_PIECE: Duration = Duration::from_secs(25);
 const SILENCE: Duration = Duration::from_secs(25);
 /// The longest answer that is kept.
 const LONGEST: usize = 4 * 1024 * 1024;
-
-/// How a turn went.
-struct Answered {
-    text: String,
-    end: End,
-    usage: Option<Usage>,
-}
-
-impl Answered {
-    fn failed(text: String, error_type: ErrorType, error: impl Into<String>) -> Self {
-        Self { text, end: End::Failed { error: error.into(), error_type }, usage: None }
-    }
-}
 
 /// Runs a task that the board has started.
 pub(super) async fn run(
@@ -61,7 +45,7 @@ pub(super) async fn run(
         // The rows tell the truth: if the task has not ended there, the reconciler finds it.
         tracing::warn!(task = %ticket.task, project = %scope.project, %error, "a task could not be recorded");
     }
-    space.finish(ticket.task);
+    space.desk.finish(ticket.task);
     space.dispatch(&app);
 }
 
@@ -76,10 +60,10 @@ async fn attempt(
     let Some(task) = start(app, space, ticket).await? else { return Ok(()) };
     let limit = app.0.settings.direct_timeout;
     let work = async {
-        let Some(agent) = space.agent(agent) else {
-            return Answered::failed(String::new(), ErrorType::Execution, "The agent was deleted");
-        };
-        answer(app, scope, &task, &agent).await
+        match app.0.cache.get(scope, agent).await {
+            Ok(agent) => answer(app, scope, &task, &agent).await,
+            Err(error) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
+        }
     };
     // A panic in the work is this task's alone.
     let work = AssertUnwindSafe(work).catch_unwind();
@@ -88,10 +72,10 @@ async fn attempt(
     let answered = tokio::select! {
         () = stop.cancelled() => return Ok(()),
         () = tokio::time::sleep(left) => {
-            Answered::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
+            Ending::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
         }
         done = work => done.unwrap_or_else(|_| {
-            Answered::failed(String::new(), ErrorType::Execution, "The agent's work broke off by a fault of the server")
+            Ending::failed(String::new(), ErrorType::Execution, "The agent's work broke off by a fault of the server")
         }),
     };
     end(app, scope, &task, answered).await?;
@@ -119,17 +103,17 @@ async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Task>>
 }
 
 /// Asks the agent's model and lets what it writes fly by.
-async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Answered {
+async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Ending {
     let resolved = match app.0.providers.resolve(&agent.config.model) {
         Ok(resolved) => resolved,
         Err(error) => {
-            return Answered::failed(String::new(), ErrorType::Configuration, error.to_string());
+            return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
         }
     };
     let messages = match conversation(app, task).await {
         Ok(messages) => messages,
         Err(error) => {
-            return Answered::failed(String::new(), ErrorType::Execution, error.to_string());
+            return Ending::failed(String::new(), ErrorType::Execution, error.to_string());
         }
     };
     let request = Request {
@@ -156,14 +140,14 @@ async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Answered
             Ok(Piece::Text(more)) => {
                 text.push_str(&more);
                 if text.len() > LONGEST {
-                    return Answered::failed(text, ErrorType::Execution, "The answer is too long");
+                    return Ending::failed(text, ErrorType::Execution, "The answer is too long");
                 }
                 let delta = MessageDelta { task_id: task.id, agent_id: agent.id, text: more };
                 app.0.feeds.whisper(scope.project, task.session_id, &delta.into());
             }
             Ok(Piece::Call(call)) => {
                 let error = format!("The model called a tool it was not offered: {}", call.name);
-                return Answered::failed(text, ErrorType::Execution, error);
+                return Ending::failed(text, ErrorType::Execution, error);
             }
             Ok(Piece::End { stop, usage }) => {
                 let model = resolved.full_name();
@@ -183,15 +167,15 @@ async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Answered
                         error_type: ErrorType::Execution,
                     },
                 };
-                return Answered { text, end, usage: Some(usage) };
+                return Ending { text, end, usage: Some(usage) };
             }
             Err(error) => return failure(text, &error),
         }
     }
-    Answered::failed(text, ErrorType::Execution, "The answer broke off")
+    Ending::failed(text, ErrorType::Execution, "The answer broke off")
 }
 
-fn failure(text: String, error: &ModelError) -> Answered {
+fn failure(text: String, error: &ModelError) -> Ending {
     let kind = match error {
         ModelError::Timeout => ErrorType::Timeout,
         ModelError::Quota { .. } => ErrorType::Quota,
@@ -202,7 +186,7 @@ fn failure(text: String, error: &ModelError) -> Answered {
         | ModelError::Refused { .. }
         | ModelError::Malformed(_) => ErrorType::Execution,
     };
-    Answered::failed(text, kind, error.to_string())
+    Ending::failed(text, kind, error.to_string())
 }
 
 /// The last messages of the session and the task itself, within bounds. What failed is not part of it.
@@ -230,79 +214,4 @@ async fn conversation(app: &App, task: &Task) -> Result<Vec<Said>> {
     }
     said.reverse();
     Ok(said)
-}
-
-/// Ends the task with its answer, unless somebody has ended it; says whether this did.
-async fn end(app: &App, scope: Scope, task: &Task, answered: Answered) -> Result<bool> {
-    let now = app.clock().now();
-    let Answered { text, end, usage } = answered;
-    let message = closing_message(app, task, text, &end, usage.clone(), now);
-    let (task, told) = (task.clone(), closing_event(task, &end, message.id, usage));
-    let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
-        Box::pin(async move {
-            if !tasks::end(conn, task.id, &end, now).await? {
-                return Ok(false);
-            }
-            sessions::say(conn, scope, task.session_id, &message).await?;
-            let session = Some(task.session_id);
-            events::append(conn, scope.project, session, now, &MessageCreated { message }.into())
-                .await?;
-            events::append(conn, scope.project, session, now, &told).await?;
-            Ok(true)
-        })
-    });
-    Ok(ended.await?)
-}
-
-/// Ends a task that nobody runs any more, because its node died.
-pub(super) async fn interrupted(app: &App, scope: Scope, task: &Task) -> Result<()> {
-    let error = "The server was stopped in the middle of it; send the message again";
-    end(app, scope, task, Answered::failed(String::new(), ErrorType::Interrupted, error)).await?;
-    Ok(())
-}
-
-/// Cancels a task, waiting or running; says whether this did it.
-pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool> {
-    let cancelled = Answered { text: String::new(), end: End::Cancelled, usage: None };
-    let did = end(app, scope, task, cancelled).await?;
-    if let Some(space) = app.0.spaces.find(scope.project) {
-        space.finish(task.id);
-        space.dispatch(app);
-    }
-    Ok(did)
-}
-
-fn closing_message(
-    app: &App,
-    task: &Task,
-    text: String,
-    end: &End,
-    usage: Option<Usage>,
-    now: Timestamp,
-) -> Message {
-    let (success, error, error_type) = match end {
-        End::Completed => (true, None, None),
-        End::Failed { error, error_type } => (false, Some(error.clone()), Some(*error_type)),
-        End::Cancelled => (false, Some("Cancelled".to_owned()), Some(ErrorType::Cancelled)),
-    };
-    Message {
-        id: MessageId::new(app.clock()),
-        role: Role::Assistant,
-        content: text,
-        agent_id: Some(task.agent_id),
-        task_id: Some(task.id),
-        timestamp: now,
-        outcome: Some(Outcome { success, error, error_type, usage }),
-    }
-}
-
-fn closing_event(task: &Task, end: &End, message_id: MessageId, usage: Option<Usage>) -> Event {
-    let (task_id, agent_id) = (task.id, task.agent_id);
-    match end {
-        End::Completed => TaskCompleted { task_id, agent_id, message_id, usage }.into(),
-        End::Failed { error, error_type } => {
-            TaskFailed { task_id, agent_id, error: error.clone(), error_type: *error_type }.into()
-        }
-        End::Cancelled => TaskCancelled { task_id, agent_id }.into(),
-    }
 }

@@ -1,27 +1,33 @@
 //! What can be seen of a space and its agents.
 
 use artel_domain::{AgentId, ProjectId, Timestamp, UserId};
-use artel_storage::{Scope, agents, tasks};
+use artel_storage::{Scope, agents, projects, tasks};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Space;
 use super::board::WAITING;
-use crate::{App, Caller, Result};
+use super::cache::user_prefix;
+use crate::{App, Caller, Kind, Listed, Page, Result};
 
-/// A project's space, as it is now on this node.
+/// A project's space, as it is now.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct SpaceView {
     pub user_id: UserId,
     pub project_id: ProjectId,
-    /// Agents that can be given work.
-    pub active_agents: usize,
-    /// Agents whose configuration is at hand.
+    /// What its keys begin with, in everything that nodes share.
+    #[schema(example = "user1_project0192…")]
+    pub user_prefix: String,
+    /// Agents that take tasks.
+    pub active_agents: u64,
+    /// Agents whose configuration is at hand on this node.
     pub cache_size: usize,
-    /// Tasks that have not ended.
-    pub unfinished_tasks: usize,
-    /// In seconds, since the space was opened here.
+    pub queued_tasks: u64,
+    pub running_tasks: u64,
+    pub total_tasks_processed: u64,
+    /// In seconds, since the space was opened on this node.
     pub uptime: u64,
+    pub is_healthy: bool,
 }
 
 /// What an agent is doing.
@@ -29,6 +35,8 @@ pub struct SpaceView {
 #[serde(rename_all = "snake_case")]
 pub enum Doing {
     Idle,
+    /// Idle, and its last task failed.
+    Error,
     Processing,
     /// As much as it may at a time; more would wait.
     Busy,
@@ -40,9 +48,11 @@ pub enum Doing {
 pub struct AgentStatusView {
     pub agent_id: AgentId,
     pub status: Doing,
-    pub running: usize,
-    pub waiting: usize,
-    pub concurrency_limit: usize,
+    /// Whether it takes tasks.
+    pub registered: bool,
+    pub running: u64,
+    pub waiting: u64,
+    pub concurrency_limit: u8,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -61,14 +71,54 @@ impl App {
     /// The project's space; opened when it was not.
     pub async fn space(&self, caller: &Caller, project: ProjectId) -> Result<SpaceView> {
         let scope = Scope { user: caller.user, project };
-        Ok(self.0.spaces.get(self, scope).await?.view())
+        let space = self.0.spaces.get(self, scope).await?;
+        self.view(&space).await
     }
 
-    /// Every space that is open on this node. Only for administrators; the front end has checked.
-    pub fn spaces(&self) -> Vec<SpaceView> {
-        let mut all: Vec<_> = self.0.spaces.all().iter().map(|space| space.view()).collect();
-        all.sort_by_key(|space| space.project_id);
-        all
+    /// The spaces that are open on this node. Only for administrators; the front end has checked.
+    pub async fn spaces(&self, page: Page) -> Result<Listed<SpaceView>> {
+        let mut all = self.0.spaces.all();
+        all.sort_by_key(|space| space.scope.project);
+        let total = all.len() as u64;
+        let (skip, limit) = (usize::try_from(page.offset), usize::try_from(page.limit));
+        let (skip, limit) = (skip.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
+        let mut items = Vec::new();
+        for space in all.iter().skip(skip).take(limit) {
+            match self.view(space).await {
+                Ok(view) => items.push(view),
+                // Deleted in between.
+                Err(error) if error.kind == Kind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Listed { items, total })
+    }
+
+    async fn view(&self, space: &Space) -> Result<SpaceView> {
+        let scope = space.scope;
+        let healthy = self.examine(space).await?.is_empty();
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                projects::get(conn, scope).await?;
+                Ok((
+                    agents::registered(conn, scope).await?,
+                    tasks::totals(conn, scope.project).await?,
+                ))
+            })
+        });
+        let (active_agents, totals) = read.await?;
+        Ok(SpaceView {
+            user_id: scope.user,
+            project_id: scope.project,
+            user_prefix: user_prefix(scope),
+            active_agents,
+            cache_size: self.0.cache.size(scope.project),
+            queued_tasks: totals.queued,
+            running_tasks: totals.running,
+            total_tasks_processed: totals.ended,
+            uptime: space.uptime().as_secs(),
+            is_healthy: healthy,
+        })
     }
 
     /// What the agent is doing, from its queue.
@@ -78,21 +128,33 @@ impl App {
         project: ProjectId,
         id: AgentId,
     ) -> Result<AgentStatusView> {
-        let agent = self.agent(caller, project, id).await?;
-        let space = self.0.spaces.get(self, Scope { user: caller.user, project }).await?;
-        if space.load(id).is_none() {
-            space.seat(agent.clone());
-        }
-        let limit = usize::from(agent.config.concurrency_limit);
-        let load = space.load(id);
-        let (running, waiting) = load.map_or((0, 0), |load| (load.running, load.waiting));
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                let agent = agents::get(conn, scope, id).await?;
+                let load = tasks::load(conn, id).await?;
+                Ok((agent, load, tasks::last_failed(conn, id).await?))
+            })
+        });
+        let (agent, (running, waiting), failed) = read.await?;
+        let limit = agent.config.concurrency_limit;
+        let full = running >= u64::from(limit);
         let status = match (running, waiting) {
-            (_, waiting) if running >= limit && waiting >= WAITING => Doing::AtCapacity,
-            (running, _) if running >= limit => Doing::Busy,
+            (_, waiting) if full && waiting >= WAITING as u64 => Doing::AtCapacity,
+            _ if full => Doing::Busy,
+            (0, 0) if failed => Doing::Error,
             (0, 0) => Doing::Idle,
             (_, _) => Doing::Processing,
         };
-        Ok(AgentStatusView { agent_id: id, status, running, waiting, concurrency_limit: limit })
+        let registered = agent.registered;
+        Ok(AgentStatusView {
+            agent_id: id,
+            status,
+            registered,
+            running,
+            waiting,
+            concurrency_limit: limit,
+        })
     }
 
     /// What the agent has done so far.
@@ -121,19 +183,5 @@ impl App {
             last_activity: record.last_activity,
             error_rate,
         })
-    }
-}
-
-impl Space {
-    fn view(&self) -> SpaceView {
-        let (agents, tasks, uptime) = self.size();
-        SpaceView {
-            user_id: self.scope.user,
-            project_id: self.scope.project,
-            active_agents: agents,
-            cache_size: agents,
-            unfinished_tasks: tasks,
-            uptime: uptime.as_secs(),
-        }
     }
 }

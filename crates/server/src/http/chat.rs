@@ -6,7 +6,9 @@ use artel_domain::session::{ErrorType, Message, Role, Session, Usage};
 use artel_domain::task::Task;
 use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId, Timestamp};
 use artel_engine::feeds::{Batch, Subscription};
-use artel_engine::{App, Caller, CreateSession, Error, Listed, SendMessage, Sent};
+use artel_engine::{
+    App, Caller, CreateSession, Error, Listed, RenameSession, SendMessage, Sent, Which,
+};
 use axum::Json;
 use axum::body::Body as Outgoing;
 use axum::extract::State;
@@ -126,6 +128,22 @@ pub(super) async fn get(
     Ok(Json(http.app().session(&caller, project, session).await?))
 }
 
+/// Give a conversation another title.
+#[utoipa::path(
+    patch, path = "/my/projects/{project_id}/chat/sessions/{session_id}", tag = "chat",
+    params(("project_id" = ProjectId, Path), ("session_id" = SessionId, Path)),
+    request_body = RenameSession,
+    responses((status = 200, body = Session), Lookup, Intake)
+)]
+pub(super) async fn rename(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+    body: Body<RenameSession>,
+) -> Answer<Json<Session>> {
+    Ok(Json(http.app().rename_session(&caller, project, session, body.input).await?))
+}
+
 /// Delete a conversation with its messages.
 #[utoipa::path(
     delete, path = "/my/projects/{project_id}/chat/sessions/{session_id}", tag = "chat",
@@ -146,6 +164,10 @@ pub(super) async fn delete(
 pub(super) struct Spoken {
     /// Only what was said in this role.
     role: Option<Role>,
+    /// Only what was said after this message.
+    after: Option<MessageId>,
+    /// Only what was said before this message, and of that the newest.
+    before: Option<MessageId>,
 }
 
 /// What was said, oldest first.
@@ -162,8 +184,10 @@ pub(super) async fn messages(
     Parameters(paging): Parameters<Paging>,
 ) -> Answer<Json<Messages>> {
     let page = paging.page()?;
+    let Spoken { role, after, before } = spoken;
+    let which = Which { role, after, before };
     let Listed { items: messages, total } =
-        http.app().list_messages(&caller, project, session, spoken.role, page).await?;
+        http.app().list_messages(&caller, project, session, which, page).await?;
     Ok(Json(Messages { messages, total, session_id: session }))
 }
 
@@ -184,6 +208,7 @@ pub(super) async fn messages(
             (AnswerBody = "application/json"),
             (AnswerBody = "text/event-stream"),
         )),
+        (status = 409, description = "The agent is not registered", body = ErrorBody),
         (status = 503, description = "The agent's queue is full", body = ErrorBody),
         Lookup,
         Intake,

@@ -67,11 +67,55 @@ pub(super) async fn stream(
 ) -> Answer<Response> {
     let after = last_event_id(&headers)?.or(narrowed.after);
     let subscription = http.app().subscribe(&caller, project, narrowed.session_id, after).await?;
-    let form = match headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()) {
-        Some(accept) if accept.contains("application/x-ndjson") => Form::Lines,
-        Some(_) | None => Form::Sse,
-    };
+    let form = if accepts(&headers, "application/x-ndjson") { Form::Lines } else { Form::Sse };
     Ok(respond(subscription, form, http.0.heartbeat))
+}
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Since {
+    /// Go on after this number, as in the project's stream.
+    after: Option<u64>,
+}
+
+/// Every event of one conversation, as it happens. Reconnect with the last `id` to get everything since, once each.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/chat/{session_id}/events", tag = "events",
+    params(
+        ("project_id" = ProjectId, Path),
+        ("session_id" = SessionId, Path),
+        Since,
+        ("Last-Event-ID" = Option<u64>, Header, description = "Go on after this number"),
+        ("Accept" = Option<String>, Header, description = "text/event-stream for Server-Sent Events"),
+    ),
+    responses(
+        (status = 200, description = "One JSON object a line, or Server-Sent Events", content(
+            (Envelope = "application/x-ndjson"),
+            (Envelope = "text/event-stream"),
+        )),
+        (status = 422, body = ErrorBody),
+        (status = 503, description = "The server is stopping", body = ErrorBody),
+        Lookup,
+    )
+)]
+pub(super) async fn of_session(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, session)): Ids<(ProjectId, SessionId)>,
+    Parameters(since): Parameters<Since>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let after = last_event_id(&headers)?.or(since.after);
+    let app = http.app();
+    app.session(&caller, project, session).await?;
+    let subscription = app.subscribe(&caller, project, Some(session), after).await?;
+    let form = if accepts(&headers, "text/event-stream") { Form::Sse } else { Form::Lines };
+    Ok(respond(subscription, form, http.0.heartbeat))
+}
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(kind))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {

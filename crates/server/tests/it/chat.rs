@@ -18,7 +18,7 @@ const ENDLESS: &str =
 const BROKEN: &str = "[[rules]]\nwhen = 'break'\nfault = 'panic'\n[[rules]]\ntext = 'well'\n";
 
 /// A server that knows the scripts.
-fn start(side: Side, environment: &[(&str, &str)]) -> World {
+pub(crate) fn start(side: Side, environment: &[(&str, &str)]) -> World {
     let mut world = side.start_with(environment);
     let folder = world.artel.data_dir().join("scripts");
     std::fs::create_dir(&folder).unwrap();
@@ -31,7 +31,7 @@ fn start(side: Side, environment: &[(&str, &str)]) -> World {
 }
 
 /// A project with one agent for each script and a session in it: the project's path, and that of its messages.
-async fn talk(client: &Client) -> (String, String) {
+pub(crate) async fn talk(client: &Client) -> (String, String) {
     let project = empty_project(client).await;
     for name in ["quick", "slow", "endless", "broken"] {
         let body =
@@ -42,22 +42,22 @@ async fn talk(client: &Client) -> (String, String) {
     (project, path)
 }
 
-async fn session(client: &Client, project: &str) -> String {
+pub(crate) async fn session(client: &Client, project: &str) -> String {
     let session = client.post(&format!("{project}/chat/sessions/"), &json!({})).await.unwrap();
     assert_eq!(session.status, 201, "{}", session.body);
     format!("{project}/chat/{}/message/", session.id().unwrap())
 }
 
-async fn say(client: &Client, path: &str, agent: &str, text: &str) -> Answer {
+pub(crate) async fn say(client: &Client, path: &str, agent: &str, text: &str) -> Answer {
     client.post(path, &json!({"content": text, "target_agent": agent})).await.unwrap()
 }
 
-fn messages_of(path: &str) -> String {
+pub(crate) fn messages_of(path: &str) -> String {
     let (chat, session) = path.trim_end_matches("/message/").rsplit_once('/').unwrap();
     format!("{chat}/sessions/{session}/messages/")
 }
 
-async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
+pub(crate) async fn until<F: Future<Output = bool>>(mut holds: impl FnMut() -> F) {
     let start = Instant::now();
     while !holds().await {
         assert!(start.elapsed() < Duration::from_secs(30), "it never held");

@@ -17,6 +17,7 @@ mod events;
 mod models;
 mod projects;
 mod running;
+mod spaces;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -32,8 +33,8 @@ pub(crate) const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
 /// A server with what it stands on. Dropped from top to bottom: the server before its database.
 pub(crate) struct World {
     pub(crate) artel: Artel,
-    _database: Option<Database>,
-    _redis: Option<Redis>,
+    database: Option<Database>,
+    redis: Option<Redis>,
 }
 
 /// Which side of the switches.
@@ -59,11 +60,29 @@ impl Side {
         for (name, value) in environment {
             builder = builder.env(name, value);
         }
-        World { artel: builder.start().unwrap(), _database: database, _redis: redis }
+        World { artel: builder.start().unwrap(), database, redis }
     }
 }
 
 impl World {
+    /// Changes the database behind the server's back.
+    pub(crate) fn tamper(&self, sql: &str) {
+        if let Some(database) = &self.database {
+            return postgres::execute(database.url(), sql).unwrap();
+        }
+        let link = rusqlite::Connection::open(self.artel.data_dir().join("artel.db")).unwrap();
+        link.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+        link.execute_batch(sql).unwrap();
+    }
+
+    /// Whether Redis has the key; `None` without a Redis.
+    pub(crate) fn shares(&self, key: &str) -> Option<bool> {
+        let url = self.redis.as_ref()?.url();
+        let asked =
+            std::process::Command::new("redis-cli").args(["-u", &url, "exists", key]).output();
+        Some(String::from_utf8(asked.unwrap().stdout).unwrap().trim() == "1")
+    }
+
     pub(crate) fn user(&self, name: &str) -> Client {
         self.artel.client(name).unwrap()
     }

@@ -7,7 +7,8 @@
 use std::borrow::Cow;
 
 use artel_domain::{
-    AgentId, ApprovalId, MessageId, PlanId, ProjectId, SessionId, TaskId, Timestamp, UserId,
+    AgentId, ApprovalId, Clock, MessageId, PlanId, ProjectId, SessionId, SystemClock, TaskId,
+    Timestamp, UserId,
 };
 
 use super::{postgres, sqlite};
@@ -76,14 +77,15 @@ impl Conn {
 
     /// The database's own time, the one that deadlines are compared with on every node.
     pub async fn now(&mut self) -> Result<Timestamp> {
-        let sql = match self.link {
-            Link::Sqlite(_) => "select cast(unixepoch('subsec') * 1000000 as integer)",
+        match self.link {
+            // It runs in this process, and its own clock knows milliseconds only.
+            Link::Sqlite(_) => Ok(SystemClock.now()),
             Link::Postgres(_) => {
-                "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)"
+                let sql = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
+                let now = self.first(sql, &[], |row| row.time(0)).await?;
+                now.ok_or_else(|| Error::internal("the database gave no time"))
             }
-        };
-        let now = self.first(sql, &[], |row| row.time(0)).await?;
-        now.ok_or_else(|| Error::internal("the database gave no time"))
+        }
     }
 
     /// Keeps an event until the transaction is committed.
