@@ -4,15 +4,13 @@
 //! is lost, whoever waits for the answer and however the server ends. Sent again with the same key it is the same
 //! message, and has the same answer.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use artel_domain::event::{DirectAgentCall, MessageCreated};
 use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::{Priority, Status, Task};
 use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId};
-use artel_storage::leases::{self, Lease};
 use artel_storage::sessions::Which;
 use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, sessions, tasks};
 use serde::{Deserialize, Serialize};
@@ -20,7 +18,8 @@ use utoipa::ToSchema;
 
 use crate::input::{Checked, Input};
 use crate::spaces::board::{Refused, Ticket, WAITING};
-use crate::spaces::{LEASE, Space, ending, lease_name};
+use crate::spaces::keeping::Hand;
+use crate::spaces::{Space, ending};
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
 
 /// A conversation to begin.
@@ -223,6 +222,7 @@ impl App {
             Error::invalid_field("target_agent", "is required: name the agent that should answer")
         })?;
         let space = self.0.spaces.get(self, scope).await?;
+        let hand = Hand::new(self, &space);
         let draft = Draft {
             scope,
             session,
@@ -232,30 +232,16 @@ impl App {
             task: TaskId::new(self.clock()),
             message: MessageId::new(self.clock()),
             now: self.clock().now(),
-            owner: self.0.node.clone(),
-            space: Arc::clone(&space),
-            pushed: Arc::default(),
+            space,
+            hand: Arc::clone(&hand),
         };
-        let (task, pushed) = (draft.task, Arc::clone(&draft.pushed));
-        let lease: Arc<Mutex<Option<Lease>>> = Arc::default();
-        let got = Arc::clone(&lease);
         let db = &self.0.storage.db;
         let sent =
             idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
-                Box::pin(async move { draft.store(conn, &got).await })
+                Box::pin(async move { draft.store(conn).await })
             })
             .await;
-        if pushed.load(Ordering::SeqCst) {
-            if sent.is_ok() {
-                if let Some(lease) = held(&lease).take() {
-                    space.hold(lease);
-                }
-                space.desk.confirm(task);
-            } else {
-                space.desk.finish(task);
-            }
-            space.dispatch(self);
-        }
+        hand.play(self, sent.is_ok());
         sent.map_err(|error| match error.code {
             QUEUE_FULL => {
                 Error::unavailable(QUEUE_FULL, "Agent queue is full", Duration::from_secs(1))
@@ -318,10 +304,6 @@ impl App {
     }
 }
 
-fn held(lease: &Mutex<Option<Lease>>) -> MutexGuard<'_, Option<Lease>> {
-    lease.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A message on its way into the store.
 struct Draft {
     scope: Scope,
@@ -332,18 +314,13 @@ struct Draft {
     task: TaskId,
     message: MessageId,
     now: artel_domain::Timestamp,
-    owner: String,
     space: Arc<Space>,
-    /// Whether it stands on the board of this node.
-    pushed: Arc<AtomicBool>,
+    /// What it puts on the board of this node.
+    hand: Arc<Hand>,
 }
 
 impl Draft {
-    async fn store(
-        self,
-        conn: &mut Conn,
-        lease_got: &Mutex<Option<Lease>>,
-    ) -> artel_storage::Result<Sent> {
+    async fn store(self, conn: &mut Conn) -> artel_storage::Result<Sent> {
         let Self { scope, session, now, .. } = self;
         projects::lock(conn, scope).await?;
         let conversation = sessions::get(conn, scope, session).await?;
@@ -354,21 +331,17 @@ impl Draft {
         if !agent.registered {
             return Err(artel_storage::Error::Refused(NOT_REGISTERED));
         }
-        let lease = leases::acquire(conn, &lease_name(scope.project), &self.owner, LEASE).await?;
         if tasks::waiting(conn, agent.id).await? >= WAITING as u64 {
             return Err(artel_storage::Error::Refused(QUEUE_FULL));
         }
-        if let Some(lease) = lease {
+        if self.hand.take_over(conn).await? {
             // Here, so that the board's order is that of the commits.
             let ticket = Ticket { task: self.task, session, priority: self.priority };
             self.space.seat(&agent);
-            match self.space.desk.push(agent.id, ticket) {
-                Ok(()) => self.pushed.store(true, Ordering::SeqCst),
-                Err(Refused::Full | Refused::Unregistered) => {
-                    return Err(artel_storage::Error::Refused(QUEUE_FULL));
-                }
-            }
-            *held(lease_got) = Some(lease);
+            self.hand.push(agent.id, ticket).map_err(|refused| match refused {
+                Refused::Full => artel_storage::Error::Refused(QUEUE_FULL),
+                Refused::Unregistered => artel_storage::Error::Refused(NOT_REGISTERED),
+            })?;
         }
         let message = Message {
             id: self.message,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use artel_agents::llm::Providers;
-use artel_domain::{Clock, Role, UserId};
+use artel_domain::{Clock, Role, TaskId, UserId};
 use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -57,6 +57,9 @@ pub struct Caller {
 /// What can be set about the engine.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Identifies this node among those that share a database, over restarts. No two processes may run in its name
+    /// at a time.
+    pub node: String,
     pub access: access::Settings,
     pub limits: limits::Settings,
     /// The pack of a project whose request names none.
@@ -95,7 +98,7 @@ struct Inner {
     cache: AgentCache,
     providers: Providers,
     schemas: Schemas,
-    /// Identifies this process among the nodes that share a database.
+    /// Identifies this process among all that ever shared the database.
     node: String,
     tracker: TaskTracker,
     stop: CancellationToken,
@@ -108,7 +111,7 @@ impl App {
         let packs = Packs::load(settings.packs_dir.as_deref())?;
         packs.find(&settings.starter_pack)?;
         let accounts = Accounts::new(storage.db.clone(), Arc::clone(&clock), &settings.access)?;
-        let node = artel_domain::TaskId::new(clock.as_ref()).to_string();
+        let node = format!("{}:{}", settings.node, TaskId::new(clock.as_ref()));
         let feeds = Feeds::start(&storage, Arc::clone(&clock), &node, &tracker, stop.clone());
         let app = Self(Arc::new(Inner {
             limits: Limits::new(&settings.limits),
@@ -165,5 +168,6 @@ impl App {
         self.0.stop.cancel();
         self.0.tracker.close();
         self.0.tracker.wait().await;
+        reconciler::end_leases(self, self.0.node.clone()).await;
     }
 }

@@ -22,34 +22,26 @@ const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
 pub(crate) async fn run(app: App, stop: CancellationToken) {
     let every = app.0.settings.reconcile_every;
-    let mut held = None;
-    if app.0.storage.db.kind() == "sqlite" {
-        // The data folder is ours alone, so whoever held a lease on it is dead.
-        let ended = app.0.storage.db.write(Lane::House, |conn| Box::pin(leases::expire_all(conn)));
-        if let Err(error) = ended.await {
-            tracing::warn!(%error, "ending old leases failed");
-        }
-    }
+    // The data folder is ours alone, so whoever else held a lease in its name is dead.
+    end_leases(&app, app.0.settings.node.clone()).await;
     loop {
-        match round(&app, every).await {
-            Ok(lease) => held = lease,
-            Err(error) => {
-                tracing::warn!(%error, source = error_source(&error), "reconciler round failed");
-            }
+        if let Err(error) = round(&app, every).await {
+            tracing::warn!(%error, source = error_source(&error), "reconciler round failed");
         }
         tokio::select! {
             () = tokio::time::sleep(every) => {}
             () = stop.cancelled() => break,
         }
     }
-    // Another node need not wait for the lease to run out.
-    if let Some(lease) = held {
-        let released = app.0.storage.db.write(Lane::House, move |conn| {
-            Box::pin(async move { leases::release(conn, &lease).await })
-        });
-        if let Err(error) = released.await {
-            tracing::warn!(%error, "releasing the reconciler's lease failed");
-        }
+}
+
+/// Another process need not wait for the leases of one that has ended.
+pub(crate) async fn end_leases(app: &App, node: String) {
+    let ended = app.0.storage.db.write(Lane::House, move |conn| {
+        Box::pin(async move { leases::expire_of(conn, &node).await })
+    });
+    if let Err(error) = ended.await {
+        tracing::warn!(%error, "ending leases failed");
     }
 }
 
@@ -57,9 +49,9 @@ fn error_source(error: &crate::Error) -> String {
     std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
 }
 
-async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
+async fn round(app: &App, every: Duration) -> Result<()> {
     app.0.limits.tidy();
-    match spaces::attend(app).await {
+    match spaces::keeping::attend(app).await {
         Ok(0) => {}
         Ok(tasks) => tracing::info!(tasks, "picked up what was left"),
         Err(error) => {
@@ -70,7 +62,7 @@ async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
     let acquired = app.0.storage.db.write(Lane::House, move |conn| {
         Box::pin(async move { leases::acquire(conn, LEASE, &owner, every * 3).await })
     });
-    let Some(lease) = acquired.await? else { return Ok(None) };
+    let Some(lease) = acquired.await? else { return Ok(()) };
     let now = app.clock().now();
     for (duty, done) in [
         ("expire approvals", expire_approvals(app, &lease).await),
@@ -86,7 +78,7 @@ async fn round(app: &App, every: Duration) -> Result<Option<Lease>> {
             }
         }
     }
-    Ok(Some(lease))
+    Ok(())
 }
 
 async fn expire_approvals(app: &App, lease: &Lease) -> Result<u64> {

@@ -8,10 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use artel_domain::task::Status;
 use artel_domain::{Agent, ProjectId};
-use artel_storage::leases::{self, Lease};
-use artel_storage::{Lane, Scope, agents, projects, tasks};
+use artel_storage::leases::Lease;
+use artel_storage::{Scope, agents, projects};
 use tokio::sync::OnceCell;
 
 use crate::{App, Result};
@@ -22,17 +21,12 @@ pub(crate) mod care;
 pub(crate) mod desk;
 pub(crate) mod ending;
 pub(crate) mod health;
+pub(crate) mod keeping;
 pub(crate) mod turn;
 pub(crate) mod view;
 pub(crate) mod word;
 
-use board::{Refused, Ticket};
 use desk::{Desk, Started};
-
-/// How long a space is a node's without being prolonged.
-pub(crate) const LEASE: Duration = Duration::from_secs(15);
-/// A space without work gives its lease up after this, so that idle ones cost nothing.
-const RESTING: Duration = Duration::from_secs(30);
 
 /// The spaces of this node.
 #[derive(Debug, Default)]
@@ -53,6 +47,8 @@ pub(crate) struct Space {
 struct State {
     /// Held while there is work, and a moment longer.
     lease: Option<Lease>,
+    /// The lease's epoch in which the board got all that the rows say is unfinished.
+    settled: Option<u64>,
     used: Instant,
     /// What people were told is wrong.
     alerts: BTreeSet<&'static str>,
@@ -127,8 +123,13 @@ impl Space {
             })
         });
         let team = team.await?;
-        let state =
-            State { lease: None, used: Instant::now(), alerts: BTreeSet::new(), crowded_out: None };
+        let state = State {
+            lease: None,
+            settled: None,
+            used: Instant::now(),
+            alerts: BTreeSet::new(),
+            crowded_out: None,
+        };
         let space =
             Self { scope, desk: Desk::default(), state: Mutex::new(state), opened: Instant::now() };
         for agent in &team {
@@ -161,6 +162,15 @@ impl Space {
         let mut state = lock(&self.state);
         state.lease = Some(lease);
         state.used = Instant::now();
+    }
+
+    /// Whether the board has all that is unfinished, as of this epoch of the lease.
+    fn settled(&self, epoch: u64) -> bool {
+        lock(&self.state).settled == Some(epoch)
+    }
+
+    fn settle(&self, epoch: Option<u64>) {
+        lock(&self.state).settled = epoch;
     }
 
     fn take_lease(&self) -> Option<Lease> {
@@ -199,96 +209,6 @@ impl Space {
             app.0.tracker.spawn(turn::run(app.clone(), Arc::clone(self), agent, ticket, stop));
         }
     }
-}
-
-/// Keeps this node's leases, and picks up work that nobody attends: what another node has queued for a space of
-/// ours, and what a node that died has left. Runs on every node, every few seconds.
-pub(crate) async fn attend(app: &App) -> Result<u64> {
-    let db = &app.0.storage.db;
-    let owner = app.0.node.clone();
-    db.write(Lane::House, move |conn| {
-        Box::pin(async move { leases::renew_all(conn, &owner, LEASE).await })
-    })
-    .await?;
-    look_after(app).await;
-    let mut picked = 0;
-    for (project, user) in db.read(|conn| Box::pin(tasks::projects_with_work(conn, 1000))).await? {
-        picked += pick_up(app, Scope { user, project }).await?;
-    }
-    Ok(picked)
-}
-
-/// Rests spaces that have nothing to do, closes those that nobody uses, and tells of what is wrong with the others.
-async fn look_after(app: &App) {
-    for space in app.0.spaces.take_idle(app.0.settings.space_idle) {
-        app.0.cache.clear_here(space.scope.project).await;
-        tracing::info!(project = %space.scope.project, "idle space cleaned up");
-        if let Err(error) = app.give_up_lease(&space).await {
-            tracing::warn!(%error, "a lease could not be given up");
-        }
-    }
-    for space in app.0.spaces.all() {
-        // Those that rest have no lease, and nothing is asked about them.
-        if space.lease().is_none() {
-            continue;
-        }
-        if let Err(error) = app.alert(&space).await {
-            tracing::warn!(%error, project = %space.scope.project, "a space could not be examined");
-        }
-        if space.rests(RESTING)
-            && let Err(error) = app.give_up_lease(&space).await
-        {
-            tracing::warn!(%error, "a lease could not be given up");
-        }
-    }
-}
-
-/// Takes over a project's unfinished tasks, if its space is ours to have.
-async fn pick_up(app: &App, scope: Scope) -> Result<u64> {
-    let space = match app.0.spaces.get(app, scope).await {
-        Ok(space) => space,
-        Err(error) if error.kind == crate::Kind::NotFound => return Ok(0),
-        Err(error) => return Err(error),
-    };
-    let owner = app.0.node.clone();
-    let name = lease_name(scope.project);
-    let found = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
-        Box::pin(async move {
-            let lease = leases::acquire(conn, &name, &owner, LEASE).await?;
-            let left = if lease.is_some() {
-                tasks::unfinished(conn, scope.project).await?
-            } else {
-                Vec::new()
-            };
-            Ok((lease, left))
-        })
-    });
-    let on_board = space.desk.confirmed();
-    let (lease, left) = found.await?;
-    let Some(lease) = lease else { return Ok(0) };
-    // Read before the rows were: what is on the board and not in the rows has been ended from elsewhere.
-    for task in on_board.into_iter().filter(|id| !left.iter().any(|task| task.id == *id)) {
-        space.desk.finish(task);
-    }
-    space.hold(lease);
-    let mut picked = 0;
-    for task in left.into_iter().filter(|task| !space.desk.attends(task.id)) {
-        picked += 1;
-        if task.status == Status::Queued {
-            let ticket =
-                Ticket { task: task.id, session: task.session_id, priority: task.priority };
-            match space.desk.push(task.agent_id, ticket) {
-                Ok(()) => space.desk.confirm(task.id),
-                // It stays on disk, and is looked at again.
-                Err(Refused::Full | Refused::Unregistered) => picked -= 1,
-            }
-        } else {
-            // An attempt that was running when its node died. It is recorded, never silently repeated.
-            ending::interrupted(app, scope, &task).await?;
-        }
-    }
-    space.dispatch(app);
-    Ok(picked)
 }
 
 pub(crate) fn lease_name(project: ProjectId) -> String {

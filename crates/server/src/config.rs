@@ -309,6 +309,7 @@ impl Config {
             log_level: required("log_level")?,
             log_format,
             engine: artel_engine::Settings {
+                node: secret::node_name(&data_dir)?,
                 access: artel_engine::access::Settings {
                     keys,
                     token_ttl: said.span("token_ttl"),

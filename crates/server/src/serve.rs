@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use artel_domain::SystemClock;
 use artel_engine::{App, Page};
-use artel_storage::{Database, Storage};
+use artel_storage::Storage;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -69,18 +69,15 @@ fn signals(http: Http, stop: CancellationToken) -> anyhow::Result<impl Future<Ou
     })
 }
 
-/// One server per data folder: two would each believe to be the only writer.
-fn lock(config: &Config) -> anyhow::Result<Option<File>> {
-    if let Database::Postgres(_) = config.places.database {
-        return Ok(None);
-    }
+/// One server per data folder: two would each believe to be the only writer, and the only one of its name.
+fn lock(config: &Config) -> anyhow::Result<File> {
     let path = config.data_dir.join("artel.lock");
     let mut file = File::options().create(true).truncate(false).write(true).open(&path)?;
     match file.try_lock() {
         Ok(()) => {
             file.set_len(0)?;
             writeln!(file, "{}", std::process::id())?;
-            Ok(Some(file))
+            Ok(file)
         }
         Err(TryLockError::WouldBlock) => bail!(
             "another artel serves the data folder {} already; stop it, or choose another with --data-dir",

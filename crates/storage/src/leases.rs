@@ -93,8 +93,12 @@ pub async fn revoke(conn: &mut Conn, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Ends every lease, for a database that nobody else can have open: whoever held them is dead.
-pub async fn expire_all(conn: &mut Conn) -> Result<()> {
-    conn.execute("update leases set expires_at = 0", &[]).await?;
+/// Ends every lease of a node's processes; its owner's name begins with the node's.
+pub async fn expire_of(conn: &mut Conn, node: &str) -> Result<()> {
+    conn.execute(
+        "update leases set expires_at = 0 where substr(owner, 1, length(?1)) = ?1",
+        values![node],
+    )
+    .await?;
     Ok(())
 }

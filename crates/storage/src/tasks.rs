@@ -104,13 +104,17 @@ pub async fn queued(conn: &mut Conn, agent: AgentId) -> Result<Vec<Task>> {
     .await
 }
 
-/// Projects with tasks that have not ended, with their owners.
-pub async fn projects_with_work(conn: &mut Conn, limit: u32) -> Result<Vec<(ProjectId, UserId)>> {
+/// Tasks of everybody that have not ended, project by project.
+pub async fn all_unfinished(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, TaskId)>> {
     conn.query(
-        "select distinct project_id, user_id from tasks
-         where status in ('queued', 'running', 'waiting_approval', 'waiting_tool') limit ?1",
+        "select project_id, user_id, id from tasks
+         where status in ('queued', 'running', 'waiting_approval', 'waiting_tool')
+         order by project_id limit ?1",
         values![limit],
-        |row| Ok((row.parse(0, "tasks")?, UserId(row.int(1)?))),
+        |row| {
+            let scope = Scope { project: row.parse(0, "tasks")?, user: UserId(row.int(1)?) };
+            Ok((scope, row.parse(2, "tasks")?))
+        },
     )
     .await
 }

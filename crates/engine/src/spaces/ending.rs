@@ -103,10 +103,17 @@ pub(super) async fn cancel_all(
     Ok(())
 }
 
-/// Ends a task that nobody runs any more, because its node died.
-pub(super) async fn interrupted(app: &App, scope: Scope, task: &Task) -> Result<()> {
+/// Ends a task that nobody runs any more, because its node died, inside a change of the caller's. The attempt is
+/// recorded, never silently repeated.
+pub(super) async fn interrupt(
+    conn: &mut Conn,
+    clock: &dyn Clock,
+    scope: Scope,
+    task: &Task,
+) -> artel_storage::Result<()> {
     let error = "The server was stopped in the middle of it; send the message again";
-    end(app, scope, task, Ending::failed(String::new(), ErrorType::Interrupted, error)).await?;
+    let ending = Ending::failed(String::new(), ErrorType::Interrupted, error);
+    ending.written(clock, task, clock.now()).store(conn, scope, task).await?;
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! The data folder and the secret in it, both for their owner alone.
+//! The data folder, and what is made in it at the first start: for its owner alone.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,6 +13,7 @@ use secrecy::SecretString;
 use super::{Mistake, Resolved, secret_text};
 
 const FILE: &str = "jwt-secret";
+const NODE: &str = "node";
 
 pub(super) fn prepare_folder(folder: &Path) -> Result<(), Mistake> {
     let shown = folder.display();
@@ -56,32 +57,45 @@ pub(super) fn keys(said: &Resolved, folder: &Path) -> Result<Keys, Mistake> {
 }
 
 fn own_secret(path: &Path) -> Result<SecretString, Mistake> {
-    let failed = |error: std::io::Error| Mistake(format!("{}: {error}", path.display()));
-    if !path.exists() {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Mistake(format!("no random bytes: {error}")))?;
-        let text = URL_SAFE_NO_PAD.encode(bytes);
-        // Written aside and linked into place: a start that is killed, or one beside us, never leaves half of it.
-        let aside = path.with_extension(format!("{}.new", std::process::id()));
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&aside)
-            .map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        let linked = fs::hard_link(&aside, path);
-        fs::remove_file(&aside).map_err(failed)?;
-        match linked {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(failed(error));
-            }
-            Ok(()) | Err(_) => {}
-        }
-    }
+    make_once(path, random_text)?;
     read_private(path)
+}
+
+/// What this node is called among those that share a database. Made at the first start, kept with the data.
+pub(super) fn node_name(folder: &Path) -> Result<String, Mistake> {
+    let path = folder.join(NODE);
+    make_once(&path, random_text)?;
+    fs::read_to_string(&path).map_err(|error| Mistake(format!("{}: {error}", path.display())))
+}
+
+fn random_text() -> Result<String, Mistake> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| Mistake(format!("no random bytes: {error}")))?;
+    Ok(URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Makes a file unless it exists, for its owner alone.
+fn make_once(path: &Path, text: impl Fn() -> Result<String, Mistake>) -> Result<(), Mistake> {
+    let failed = |error: std::io::Error| Mistake(format!("{}: {error}", path.display()));
+    if path.exists() {
+        return Ok(());
+    }
+    // Written aside and linked into place: a start that is killed, or one beside us, never leaves half of it.
+    let aside = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&aside)
+        .map_err(failed)?;
+    file.write_all(text()?.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+    let linked = fs::hard_link(&aside, path);
+    fs::remove_file(&aside).map_err(failed)?;
+    match linked {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(failed(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn read_private(path: &Path) -> Result<SecretString, Mistake> {

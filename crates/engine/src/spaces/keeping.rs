@@ -1,0 +1,191 @@
+//! Keeping spaces: taking over what is unfinished, prolonging leases, resting and closing what nobody uses.
+//!
+//! The board of a space is rebuilt from its rows whenever a node gets its lease anew, inside the change that got
+//! it: what ran when its node died is recorded as interrupted, what waited goes on the board in its old order, and
+//! only then does anything new. So a restart neither repeats work nor lets a later message go first.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use artel_domain::task::Status;
+use artel_domain::{AgentId, Clock, TaskId};
+use artel_storage::leases::{self, Lease};
+use artel_storage::{Conn, Lane, Scope, tasks};
+
+use super::board::{Refused, Ticket};
+use super::{Space, ending, lease_name};
+use crate::{App, Kind, Result};
+
+/// How long a space is a node's without being prolonged.
+const LEASE: Duration = Duration::from_secs(15);
+/// A space without work gives its lease up after this, so that idle ones cost nothing.
+const RESTING: Duration = Duration::from_secs(30);
+/// Unfinished tasks looked at in a round.
+const SOME: u32 = 10_000;
+
+/// What a change puts on the board of a space: kept once it is on disk, taken back when it is not.
+pub(crate) struct Hand {
+    space: Arc<Space>,
+    clock: Arc<dyn Clock>,
+    owner: String,
+    dealt: Mutex<Dealt>,
+}
+
+#[derive(Debug, Default)]
+struct Dealt {
+    lease: Option<Lease>,
+    tasks: Vec<TaskId>,
+    settled: bool,
+}
+
+impl Hand {
+    pub(crate) fn new(app: &App, space: &Arc<Space>) -> Arc<Self> {
+        Arc::new(Self {
+            space: Arc::clone(space),
+            clock: Arc::clone(&app.0.clock),
+            owner: app.0.node.clone(),
+            dealt: Mutex::default(),
+        })
+    }
+
+    /// Takes the space's lease and, if it was another's since, all that is unfinished. False: another node has it.
+    pub(crate) async fn take_over(&self, conn: &mut Conn) -> artel_storage::Result<bool> {
+        let name = lease_name(self.space.scope.project);
+        let Some(lease) = leases::acquire(conn, &name, &self.owner, LEASE).await? else {
+            return Ok(false);
+        };
+        let epoch = lease.epoch;
+        self.dealt().lease = Some(lease);
+        if !self.space.settled(epoch) {
+            self.take_unfinished(conn).await?;
+            self.space.settle(Some(epoch));
+            self.dealt().settled = true;
+        }
+        Ok(true)
+    }
+
+    /// Takes what the rows say is unfinished and nobody attends.
+    async fn take_unfinished(&self, conn: &mut Conn) -> artel_storage::Result<()> {
+        let (scope, desk) = (self.space.scope, &self.space.desk);
+        let on_board = desk.confirmed();
+        let left = tasks::unfinished(conn, scope.project).await?;
+        // What is on the board and not in the rows has been ended from elsewhere.
+        for task in on_board.into_iter().filter(|id| !left.iter().any(|task| task.id == *id)) {
+            desk.finish(task);
+        }
+        for task in left.iter().filter(|task| !desk.attends(task.id)) {
+            if task.status == Status::Queued {
+                let ticket =
+                    Ticket { task: task.id, session: task.session_id, priority: task.priority };
+                if let Err(refused) = self.push(task.agent_id, ticket) {
+                    tracing::debug!(task = %task.id, ?refused, "it stays on disk, and is looked at again");
+                }
+            } else {
+                ending::interrupt(conn, self.clock.as_ref(), scope, task).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a task on the board.
+    pub(crate) fn push(&self, agent: AgentId, ticket: Ticket) -> std::result::Result<(), Refused> {
+        self.space.desk.push(agent, ticket)?;
+        self.dealt().tasks.push(ticket.task);
+        Ok(())
+    }
+
+    /// The change is on disk, or it is not; says how many tasks it brought.
+    pub(crate) fn play(&self, app: &App, on_disk: bool) -> usize {
+        let Dealt { lease, tasks, settled } = std::mem::take(&mut *self.dealt());
+        if on_disk {
+            if let Some(lease) = lease {
+                self.space.hold(lease);
+            }
+            for task in &tasks {
+                self.space.desk.confirm(*task);
+            }
+        } else {
+            if settled {
+                self.space.settle(None);
+            }
+            for task in &tasks {
+                self.space.desk.finish(*task);
+            }
+        }
+        self.space.dispatch(app);
+        tasks.len()
+    }
+
+    fn dealt(&self) -> MutexGuard<'_, Dealt> {
+        self.dealt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps this node's leases, and picks up work that nobody attends: what another node has queued for a space of
+/// ours, and what a node that died has left. Runs on every node, every few seconds.
+pub(crate) async fn attend(app: &App) -> Result<usize> {
+    let db = &app.0.storage.db;
+    let owner = app.0.node.clone();
+    db.write(Lane::House, move |conn| {
+        Box::pin(async move { leases::renew_all(conn, &owner, LEASE).await })
+    })
+    .await?;
+    look_after(app).await;
+    let unfinished = db.read(|conn| Box::pin(tasks::all_unfinished(conn, SOME))).await?;
+    let mut picked = 0;
+    for tasks in unfinished.chunk_by(|a, b| a.0 == b.0) {
+        let (scope, _) = tasks[0];
+        let attended = app.0.spaces.find(scope.project).is_some_and(|space| {
+            space.lease().is_some() && tasks.iter().all(|(_, task)| space.desk.attends(*task))
+        });
+        if !attended {
+            picked += pick_up(app, scope).await?;
+        }
+    }
+    Ok(picked)
+}
+
+/// Takes over a project's unfinished tasks, if its space is ours to have.
+async fn pick_up(app: &App, scope: Scope) -> Result<usize> {
+    let space = match app.0.spaces.get(app, scope).await {
+        Ok(space) => space,
+        Err(error) if error.kind == Kind::NotFound => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    // Whatever epoch it is: something is unfinished and not here.
+    space.settle(None);
+    let hand = Hand::new(app, &space);
+    let own = Arc::clone(&hand);
+    let taken = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+        Box::pin(async move { own.take_over(conn).await })
+    });
+    let taken = taken.await;
+    let picked = hand.play(app, taken.is_ok());
+    taken?;
+    Ok(picked)
+}
+
+/// Rests spaces that have nothing to do, closes those that nobody uses, and tells of what is wrong with the others.
+async fn look_after(app: &App) {
+    for space in app.0.spaces.take_idle(app.0.settings.space_idle) {
+        app.0.cache.clear_here(space.scope.project).await;
+        tracing::info!(project = %space.scope.project, "idle space cleaned up");
+        if let Err(error) = app.give_up_lease(&space).await {
+            tracing::warn!(%error, "a lease could not be given up");
+        }
+    }
+    for space in app.0.spaces.all() {
+        // Those that rest have no lease, and nothing is asked about them.
+        if space.lease().is_none() {
+            continue;
+        }
+        if let Err(error) = app.alert(&space).await {
+            tracing::warn!(%error, project = %space.scope.project, "a space could not be examined");
+        }
+        if space.rests(RESTING)
+            && let Err(error) = app.give_up_lease(&space).await
+        {
+            tracing::warn!(%error, "a lease could not be given up");
+        }
+    }
+}
