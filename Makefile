@@ -41,5 +41,7 @@ crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills $(KILLS)
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills 100 --kill-database
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --at fsync --kills 200
+	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database sqlite
+	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database postgres
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

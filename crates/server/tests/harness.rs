@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+use artel_testkit::talk;
 
 const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
 
@@ -56,6 +57,32 @@ fn random_kills_of_server_and_postgres() {
 #[test]
 fn kills_at_fsync_on_sqlite() {
     survives(&Options { at: At::Fsync, kills: 20, ..Options::new(ARTEL, Store::Sqlite) });
+}
+
+/// PF-1.8, PF-3.4, PF-3.5, WS-8.3: messages of many at once, under kills: each is kept once, has one answer, its own,
+/// and one end; WS-1.2, WS-9.1, WS-9.2: nothing of one project gets into another. PF-1.3: limits hold throughout.
+fn talks(store: Store) {
+    let time = Duration::from_secs(10);
+    let options = talk::Options {
+        artel: ARTEL.into(),
+        store,
+        users: 10,
+        projects: 2,
+        time,
+        kill_every: 500..3_000,
+        seed: 1,
+    };
+    holds(&talk::run(&options).unwrap());
+}
+
+#[test]
+fn conversations_under_kills_on_sqlite() {
+    talks(Store::Sqlite);
+}
+
+#[test]
+fn conversations_under_kills_on_postgres() {
+    talks(Store::Postgres);
 }
 
 const STREAMS: streams::Options =

@@ -17,3 +17,4 @@ pub mod process;
 pub mod race;
 pub mod redis;
 pub mod server;
+pub mod talk;

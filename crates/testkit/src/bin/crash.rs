@@ -2,6 +2,7 @@
 //!
 //!     crash --artel target/release/artel --kills 1000 --database postgres
 //!     crash --artel target/release/artel --kills 200 --at fsync
+//!     crash talk --artel target/release/artel --users 200 --projects 5 --seconds 60
 //!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
 //!
 //! Ends with 1 when a promise broke, and names each.
@@ -15,6 +16,7 @@ use std::time::Duration;
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+use artel_testkit::talk;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Kills the server again and again under load and checks that no promise broke.
@@ -31,6 +33,26 @@ struct Arguments {
 enum Command {
     /// Many clients at once on a living server.
     Race(Race),
+    /// Many conversations on a server that is killed again and again.
+    Talk(Talk),
+}
+
+#[derive(Debug, Args)]
+struct Talk {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    #[arg(long, default_value_t = 200)]
+    users: usize,
+    /// Of every user.
+    #[arg(long, default_value_t = 5)]
+    projects: usize,
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -121,6 +143,7 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
     let clean = match (arguments.command, arguments.kill) {
         (Some(Command::Race(options)), _) => race(&options)?,
+        (Some(Command::Talk(options)), _) => talk(&options)?,
         (None, Some(options)) => kill(&options)?,
         (None, None) => {
             <Arguments as clap::CommandFactory>::command().print_help()?;
@@ -147,6 +170,21 @@ fn kill(options: &Kill) -> Result<bool> {
     })?;
     print!("{report}");
     Ok(report.is_clean())
+}
+
+fn talk(options: &Talk) -> Result<bool> {
+    println!("{:?}, seed {}", options.database, options.seed);
+    let outcome = talk::run(&talk::Options {
+        artel: options.artel.clone(),
+        store: options.database.into(),
+        users: options.users,
+        projects: options.projects,
+        time: Duration::from_secs(options.seconds),
+        kill_every: talk::EVERY_FEW_SECONDS,
+        seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
 }
 
 fn race(options: &Race) -> Result<bool> {
