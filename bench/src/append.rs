@@ -20,7 +20,7 @@ use crate::place::Place;
 use crate::report::{Goal, Report, Row};
 use crate::usage::{median, median_micros};
 
-mod bare;
+pub(crate) mod bare;
 
 const ROUNDS: usize = 7;
 /// Commits of one caller in a round.
@@ -30,6 +30,8 @@ const CLIENTS: usize = 64;
 const TOGETHER: usize = 40;
 const SLOWEST: f64 = 1.2;
 const FASTEST: f64 = 10.0;
+/// Microseconds.
+const STEP: f64 = 30.0;
 
 /// What a round gives, of both sides.
 #[derive(Debug, Default, Clone, Copy)]
@@ -61,6 +63,25 @@ pub(crate) fn sqlite(place: &Place, report: &mut Report) -> Result<()> {
         })
         .collect();
     tell(report, "SQLite", &rounds?);
+    Ok(())
+}
+
+/// A step of any work, with its event, where a commit costs no disk: what is left is ours.
+pub(crate) fn in_memory(report: &mut Report) -> Result<()> {
+    let folder = tempfile::Builder::new().prefix("artel-bench-").tempdir_in("/dev/shm")?;
+    let runtime = as_the_server()?;
+    let path = folder.path().join("ours.db");
+    let ours = runtime.block_on(Ours::open(&artel_storage::Database::Sqlite(path)))?;
+    let (mut spans, mut rates) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        spans.push(median_micros(&runtime.block_on(runtime.spawn(ours.alone()))??));
+        rates.push(runtime.block_on(ours.together(&ours.projects))?);
+    }
+    let step = Row::new("step without disk, 1 at a time", median(spans), "µs");
+    report.add(step.goal(Goal::AtMost(STEP)));
+    let each = 1e6 / median(rates);
+    let step = Row::new(format!("step without disk, {CLIENTS} at a time, each"), each, "µs");
+    report.add(step.goal(Goal::AtMost(STEP)));
     Ok(())
 }
 
@@ -236,6 +257,6 @@ fn new_project(user: UserId) -> Project {
 }
 
 /// The runtime that the server has.
-fn as_the_server() -> Result<Runtime> {
+pub(crate) fn as_the_server() -> Result<Runtime> {
     Ok(runtime::Builder::new_multi_thread().enable_all().build()?)
 }

@@ -15,8 +15,10 @@
 mod agents_list;
 mod append;
 mod fanout;
+mod idle_spaces;
 mod idle_streams;
 mod listener;
+mod messages;
 mod peer;
 mod place;
 mod report;
@@ -73,6 +75,12 @@ enum Name {
     AppendSqlite,
     /// A durable event on PostgreSQL.
     AppendPostgres,
+    /// A step of any work where a commit costs no disk.
+    Step,
+    /// A message to an agent whose model takes no time.
+    Messages,
+    /// 2,000 spaces that nobody uses.
+    IdleSpaces,
     /// An event to 500 listeners.
     Fanout,
     /// 5,000 streams that have nothing to say.
@@ -102,6 +110,9 @@ fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
         Name::AgentsList => agents_list::measure(place, report),
         Name::AppendSqlite => append::sqlite(place, report),
         Name::AppendPostgres => append::postgres(report),
+        Name::Step => append::in_memory(report),
+        Name::Messages => messages::measure(place, report),
+        Name::IdleSpaces => idle_spaces::measure(place, report),
         Name::Fanout => fanout::measure(place, report),
         Name::IdleStreams => idle_streams::measure(place, report),
         Name::Start => start::measure(place, report),

@@ -20,14 +20,14 @@ use super::{add_projects, sample};
 const INSERT: &str = "insert into events (project_id, seq, at, session_id, kind, payload) values ";
 
 /// Commits by the library alone, with the pragmas of our writer.
-pub(super) struct Sqlite {
+pub(crate) struct Sqlite {
     link: Connection,
     project: String,
     last: i64,
 }
 
 impl Sqlite {
-    pub(super) fn open(runtime: &Runtime, path: &Path) -> Result<Self> {
+    pub(crate) fn open(runtime: &Runtime, path: &Path) -> Result<Self> {
         let project = runtime.block_on(prepare(&Database::Sqlite(path.to_owned())))?;
         let link = Connection::open(path)?;
         link.execute_batch(
@@ -52,10 +52,29 @@ impl Sqlite {
         Ok((spans, begin.elapsed()))
     }
 
+    /// Rows a second, so many in a commit.
+    pub(crate) fn groups(&mut self, count: usize, size: usize) -> Result<f64> {
+        let begin = Instant::now();
+        for _ in 0..count {
+            self.link.prepare_cached("begin immediate")?.execute([])?;
+            for _ in 0..size {
+                self.insert()?;
+            }
+            self.link.prepare_cached("commit")?.execute([])?;
+        }
+        Ok((count * size) as f64 / begin.elapsed().as_secs_f64())
+    }
+
     fn commit(&mut self) -> Result<()> {
+        self.link.prepare_cached("begin immediate")?.execute([])?;
+        self.insert()?;
+        self.link.prepare_cached("commit")?.execute([])?;
+        Ok(())
+    }
+
+    fn insert(&mut self) -> Result<()> {
         self.last += 1;
         let event = sample();
-        self.link.prepare_cached("begin immediate")?.execute([])?;
         self.link.prepare_cached(&format!("{INSERT} (?1, ?2, ?3, ?4, ?5, ?6)"))?.execute((
             &self.project,
             self.last,
@@ -64,7 +83,6 @@ impl Sqlite {
             event.kind(),
             event.payload(),
         ))?;
-        self.link.prepare_cached("commit")?.execute([])?;
         Ok(())
     }
 }
@@ -105,16 +123,16 @@ impl Postgres {
 }
 
 /// A file that grows by a page at a time, each on disk before the next.
-pub(super) struct Sync {
+pub(crate) struct Sync {
     file: File,
 }
 
 impl Sync {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         Ok(Self { file: File::create(path)? })
     }
 
-    pub(super) fn writes(&mut self, count: usize) -> Result<Vec<Duration>> {
+    pub(crate) fn writes(&mut self, count: usize) -> Result<Vec<Duration>> {
         let mut spans = Vec::with_capacity(count);
         for _ in 0..count {
             let start = Instant::now();

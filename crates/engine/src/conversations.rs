@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use artel_domain::event::{DirectAgentCall, MessageCreated};
+use artel_domain::event::{DirectAgentCall, MessageCreated, TaskStarted};
 use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::{Priority, Status, Task};
 use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId};
@@ -19,6 +19,7 @@ use utoipa::ToSchema;
 use crate::input::{Checked, Input};
 use crate::spaces::board::{Refused, Ticket, WAITING};
 use crate::spaces::keeping::Hand;
+use crate::spaces::turn::Brief;
 use crate::spaces::{Space, ending};
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
 
@@ -259,8 +260,10 @@ impl App {
         let scope = Scope { user: caller.user, project: task.project_id };
         let id = task.id;
         loop {
-            if let Some(space) = self.0.spaces.find(scope.project) {
-                space.desk.ended(id).await;
+            if let Some(space) = self.0.spaces.find(scope.project)
+                && let Some(answer) = space.desk.ended(id).await
+            {
+                return Ok(Arc::unwrap_or_clone(answer));
             }
             let read = self.0.storage.db.read(move |conn| {
                 Box::pin(async move {
@@ -331,9 +334,10 @@ impl Draft {
         if !agent.registered {
             return Err(artel_storage::Error::Refused(NOT_REGISTERED));
         }
-        if tasks::waiting(conn, agent.id).await? >= WAITING as u64 {
+        if tasks::waiting(conn, scope.project, agent.id).await? >= WAITING as u64 {
             return Err(artel_storage::Error::Refused(QUEUE_FULL));
         }
+        let mut begun = None;
         if self.hand.take_over(conn).await? {
             // Here, so that the board's order is that of the commits.
             let ticket = Ticket { task: self.task, session, priority: self.priority };
@@ -342,6 +346,7 @@ impl Draft {
                 Refused::Full => artel_storage::Error::Refused(QUEUE_FULL),
                 Refused::Unregistered => artel_storage::Error::Refused(NOT_REGISTERED),
             })?;
+            begun = self.hand.begin(self.task);
         }
         let message = Message {
             id: self.message,
@@ -365,12 +370,12 @@ impl Draft {
             session_id: session,
             agent_id: agent.id,
             message_id: message.id,
-            status: Status::Queued,
+            status: if begun.is_some() { Status::Running } else { Status::Queued },
             priority: self.priority,
             error: None,
             error_type: None,
             created_at: now,
-            started_at: None,
+            started_at: begun.is_some().then_some(now),
             finished_at: None,
         };
         tasks::add(conn, &task).await?;
@@ -378,6 +383,13 @@ impl Draft {
         events::append(conn, scope.project, Some(session), now, &told.into()).await?;
         let call = DirectAgentCall { task_id: task.id, agent_id: agent.id, agent_name: agent.name };
         events::append(conn, scope.project, Some(session), now, &call.into()).await?;
+        if let Some(stop) = begun {
+            // The agent is free: the task starts with this commit, instead of one of its own.
+            let started = TaskStarted { task_id: task.id, agent_id: task.agent_id };
+            events::append(conn, scope.project, Some(session), now, &started.into()).await?;
+            let brief = Brief::read(conn, task.clone(), message.content.clone()).await?;
+            self.hand.brief(brief, stop);
+        }
         Ok(Sent { message, task })
     }
 }

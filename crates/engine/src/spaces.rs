@@ -205,8 +205,8 @@ impl Space {
 
     /// Starts whatever may start.
     pub(crate) fn dispatch(self: &Arc<Self>, app: &App) {
-        for Started { agent, ticket, stop } in self.desk.start() {
-            app.0.tracker.spawn(turn::run(app.clone(), Arc::clone(self), agent, ticket, stop));
+        for Started { ticket, stop } in self.desk.start() {
+            app.0.tracker.spawn(turn::run(app.clone(), Arc::clone(self), ticket, stop));
         }
     }
 }

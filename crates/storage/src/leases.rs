@@ -52,15 +52,26 @@ pub async fn acquire(
 
 /// Fails with [`Error::Fenced`] unless the lease is still held, and keeps it so until the transaction ends.
 pub async fn check(conn: &mut Conn, lease: &Lease) -> Result<()> {
+    match held(conn, lease).await? {
+        Some(_) => Ok(()),
+        None => Err(Error::Fenced(lease.name.clone())),
+    }
+}
+
+/// How long the lease is still held, if it is; keeps it so until the transaction ends.
+pub async fn held(conn: &mut Conn, lease: &Lease) -> Result<Option<Duration>> {
     let now = conn.now().await?;
-    let held = conn
-        .execute(
-            "update leases set epoch = epoch
-             where name = ?1 and owner = ?2 and epoch = ?3 and expires_at > ?4",
-            values![&lease.name, &lease.owner, lease.epoch, now],
-        )
-        .await?;
-    if held == 0 { Err(Error::Fenced(lease.name.clone())) } else { Ok(()) }
+    // On SQLite the writer is alone as it is.
+    let sql = if conn.is_shared() {
+        "select expires_at from leases
+         where name = ?1 and owner = ?2 and epoch = ?3 and expires_at > ?4 for update"
+    } else {
+        "select expires_at from leases
+         where name = ?1 and owner = ?2 and epoch = ?3 and expires_at > ?4"
+    };
+    let parameters = values![&lease.name, &lease.owner, lease.epoch, now];
+    let expires = conn.first(sql, parameters, |row| row.time(0)).await?;
+    Ok(expires.map(|expires| expires.since(now)))
 }
 
 /// Gives the lease up, so that another can take it at once.

@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// Names and texts, in order. A text that was released is never changed; the next one is added.
 const MIGRATIONS: [(&str, &str); 2] = [
     ("0001_ground", include_str!("../migrations/0001_ground.sql")),
-    ("0002_registration", include_str!("../migrations/0002_registration.sql")),
+    ("0002_spaces", include_str!("../migrations/0002_spaces.sql")),
 ];
 
 /// Any number will do, as long as every version of the program uses the same.

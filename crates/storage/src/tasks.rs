@@ -9,8 +9,9 @@ use crate::{Conn, Error, Result, Scope};
 
 pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
     conn.execute(
-        "insert into tasks (id, user_id, project_id, session_id, agent_id, message_id, status, priority, created_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "insert into tasks (id, user_id, project_id, session_id, agent_id, message_id, status, priority, created_at,
+                            started_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         values![
             task.id,
             task.user_id,
@@ -20,7 +21,8 @@ pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
             task.message_id,
             task.status.as_str(),
             priority_word(task.priority),
-            task.created_at
+            task.created_at,
+            task.started_at.map(Timestamp::as_micros)
         ],
     )
     .await?;
@@ -84,8 +86,7 @@ pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>
     conn.query(
         "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
                 created_at, started_at, finished_at
-         from tasks where project_id = ?1 and status not in ('completed', 'failed', 'cancelled')
-         order by created_at, id",
+         from tasks where project_id = ?1 and finished_at is null order by created_at, id",
         values![project],
         read,
     )
@@ -93,12 +94,13 @@ pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>
 }
 
 /// Tasks that wait for an agent, in the order they came.
-pub async fn queued(conn: &mut Conn, agent: AgentId) -> Result<Vec<Task>> {
+pub async fn queued(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<Vec<Task>> {
     conn.query(
         "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
                 created_at, started_at, finished_at
-         from tasks where agent_id = ?1 and status = 'queued' order by created_at, id",
-        values![agent],
+         from tasks where project_id = ?1 and agent_id = ?2 and finished_at is null and status = 'queued'
+         order by created_at, id",
+        values![project, agent],
         read,
     )
     .await
@@ -107,9 +109,7 @@ pub async fn queued(conn: &mut Conn, agent: AgentId) -> Result<Vec<Task>> {
 /// Tasks of everybody that have not ended, project by project.
 pub async fn all_unfinished(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, TaskId)>> {
     conn.query(
-        "select project_id, user_id, id from tasks
-         where status in ('queued', 'running', 'waiting_approval', 'waiting_tool')
-         order by project_id limit ?1",
+        "select project_id, user_id, id from tasks where finished_at is null order by project_id limit ?1",
         values![limit],
         |row| {
             let scope = Scope { project: row.parse(0, "tasks")?, user: UserId(row.int(1)?) };
@@ -120,39 +120,39 @@ pub async fn all_unfinished(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, T
 }
 
 /// How many tasks wait for an agent.
-pub async fn waiting(conn: &mut Conn, agent: AgentId) -> Result<u64> {
+pub async fn waiting(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<u64> {
     let count = conn
         .first(
-            "select count(*) from tasks where agent_id = ?1 and status = 'queued'",
-            values![agent],
+            "select count(*) from tasks
+             where project_id = ?1 and agent_id = ?2 and finished_at is null and status = 'queued'",
+            values![project, agent],
             |row| row.count(0),
         )
         .await?;
     Ok(count.unwrap_or(0))
 }
 
-/// Whether an agent's last task that ended failed.
+/// Whether the last of an agent's tasks that came to an end by itself failed.
 pub async fn last_failed(conn: &mut Conn, agent: AgentId) -> Result<bool> {
-    let last = conn
+    let latest = conn
         .first(
             "select status from tasks where agent_id = ?1 and status in ('completed', 'failed')
-             order by finished_at desc limit 1",
+             order by created_at desc limit 1",
             values![agent],
             |row| row.text(0),
         )
         .await?;
-    Ok(last.as_deref() == Some("failed"))
+    Ok(latest.as_deref() == Some("failed"))
 }
 
 /// How many tasks an agent has under way: those that run, those that wait for somebody, and those that wait for it.
-pub async fn load(conn: &mut Conn, agent: AgentId) -> Result<(u64, u64)> {
+pub async fn load(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<(u64, u64)> {
     let load = conn
         .first(
             "select coalesce(sum(case when status = 'queued' then 0 else 1 end), 0),
                     coalesce(sum(case when status = 'queued' then 1 else 0 end), 0)
-             from tasks where agent_id = ?1
-             and status in ('queued', 'running', 'waiting_approval', 'waiting_tool')",
-            values![agent],
+             from tasks where project_id = ?1 and agent_id = ?2 and finished_at is null",
+            values![project, agent],
             |row| Ok((row.count(0)?, row.count(1)?)),
         )
         .await?;
@@ -168,30 +168,32 @@ pub struct Totals {
 }
 
 pub async fn totals(conn: &mut Conn, project: ProjectId) -> Result<Totals> {
-    let rows = conn
-        .query(
-            "select status, count(*) from tasks where project_id = ?1 group by status",
+    let (queued, running) = conn
+        .first(
+            "select coalesce(sum(case when status = 'queued' then 1 else 0 end), 0),
+                    coalesce(sum(case when status = 'queued' then 0 else 1 end), 0)
+             from tasks where project_id = ?1 and finished_at is null",
             values![project],
-            |row| Ok((row.parse::<Status>(0, "tasks")?, row.count(1)?)),
+            |row| Ok((row.count(0)?, row.count(1)?)),
         )
-        .await?;
-    let mut totals = Totals::default();
-    for (status, count) in rows {
-        let of = match status {
-            Status::Queued => &mut totals.queued,
-            Status::Running | Status::WaitingApproval | Status::WaitingTool => &mut totals.running,
-            Status::Completed | Status::Failed | Status::Cancelled => &mut totals.ended,
-        };
-        *of += count;
-    }
-    Ok(totals)
+        .await?
+        .unwrap_or((0, 0));
+    let ended = conn
+        .first(
+            "select count(*) from tasks where project_id = ?1 and finished_at is not null",
+            values![project],
+            |row| row.count(0),
+        )
+        .await?
+        .unwrap_or(0);
+    Ok(Totals { queued, running, ended })
 }
 
 /// How many of a project's tasks that came after a moment were completed, and how many failed.
 pub async fn results(conn: &mut Conn, project: ProjectId, after: Timestamp) -> Result<(u64, u64)> {
     let count = "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
                         coalesce(sum(case when status = 'failed' then 1 else 0 end), 0)
-                 from tasks where project_id = ?1 and status in ('completed', 'failed') and created_at > ?2";
+                 from tasks where project_id = ?1 and created_at > ?2 and finished_at is not null";
     let results = conn
         .first(count, values![project, after], |row| Ok((row.count(0)?, row.count(1)?)))
         .await?;

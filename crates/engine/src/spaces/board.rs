@@ -135,6 +135,20 @@ impl Board {
         }
     }
 
+    /// Counts a task as running at once if nothing stands in its way and nobody waits for its agent, before it is on
+    /// disk. Whoever asks sees to it that it gets there, or finishes it.
+    pub(crate) fn begin(&mut self, task: TaskId) -> bool {
+        let Some((agent, session)) = self.places.get(&task) else { return false };
+        let first = self.sessions.get(session).and_then(VecDeque::front) == Some(&task);
+        let Some(seat) = self.seats.get_mut(agent) else { return false };
+        if !first || seat.waiting() != 1 || seat.running.len() >= seat.limit {
+            return false;
+        }
+        seat.high.clear();
+        seat.normal.clear();
+        seat.running.insert(task)
+    }
+
     /// Takes what may start now off the queues and counts it as running.
     pub(crate) fn start(&mut self) -> Vec<(AgentId, Ticket)> {
         let mut started = Vec::new();
@@ -320,6 +334,27 @@ mod tests {
         board.seat(agent, 1);
         let third = add(&mut board, agent, session(), Priority::Normal);
         assert_eq!(started(&mut board), [third], "registered again, it takes tasks at once");
+    }
+
+    /// A task that nothing stands in the way of begins at once; any other waits its turn.
+    #[test]
+    fn begins_at_once_when_nothing_is_in_the_way() {
+        let (mut board, agent, shared) = (Board::default(), agent(), session());
+        board.seat(agent, 2);
+        let [first, behind, other] = [shared, shared, session()].map(|session| {
+            let ticket = ticket(session, Priority::Normal);
+            board.push(agent, ticket).unwrap();
+            let begun = board.begin(ticket.task);
+            (ticket.task, begun)
+        });
+        assert!(first.1 && !behind.1, "its session has one under way");
+        assert!(!other.1, "somebody waits for the agent");
+        board.confirm(other.0);
+        assert_eq!(started(&mut board), [other.0]);
+        board.finish(first.0);
+        board.finish(other.0);
+        board.confirm(behind.0);
+        assert_eq!(started(&mut board), [behind.0]);
     }
 
     proptest! {

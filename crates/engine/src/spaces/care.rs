@@ -70,7 +70,8 @@ impl App {
             space.dispatch(self);
         }
         // Every task has an end within its time, so this has one too.
-        while self.0.storage.db.read(move |conn| Box::pin(tasks::load(conn, id))).await?.0 > 0 {
+        let load = || self.0.storage.db.read(move |conn| Box::pin(tasks::load(conn, project, id)));
+        while load().await?.0 > 0 {
             tokio::time::sleep(LOOK).await;
         }
         Ok(agent)
@@ -90,7 +91,7 @@ impl App {
                 let change = if registered {
                     AgentChange::Registered
                 } else {
-                    let waiting = tasks::queued(conn, id).await?;
+                    let waiting = tasks::queued(conn, scope.project, id).await?;
                     ending::cancel_all(conn, clock.as_ref(), scope, &waiting).await?;
                     AgentChange::Deregistered
                 };

@@ -5,7 +5,9 @@
 //! under a scheduler that tries the orders in which threads can meet.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use artel_domain::session::Message;
 use artel_domain::{AgentId, TaskId};
 #[cfg(test)]
 use shuttle::sync::{Mutex, MutexGuard};
@@ -32,13 +34,21 @@ struct State {
 #[derive(Debug)]
 struct Attended {
     stop: CancellationToken,
-    ended: watch::Sender<bool>,
+    fate: watch::Sender<Fate>,
+}
+
+/// What became of a task.
+#[derive(Debug, Clone, Default)]
+enum Fate {
+    #[default]
+    Open,
+    /// With its answer, when that is at hand.
+    Ended(Option<Arc<Message>>),
 }
 
 /// A task that may run now.
 #[derive(Debug)]
 pub(crate) struct Started {
-    pub(crate) agent: AgentId,
     pub(crate) ticket: Ticket,
     pub(crate) stop: CancellationToken,
 }
@@ -76,8 +86,7 @@ impl Desk {
     pub(crate) fn push(&self, agent: AgentId, ticket: Ticket) -> Result<(), Refused> {
         let mut state = self.lock();
         state.board.push(agent, ticket)?;
-        let attended =
-            Attended { stop: CancellationToken::new(), ended: watch::Sender::new(false) };
+        let attended = Attended { stop: CancellationToken::new(), fate: watch::Sender::default() };
         state.attended.insert(ticket.task, attended);
         Ok(())
     }
@@ -87,34 +96,47 @@ impl Desk {
         self.lock().board.confirm(task);
     }
 
+    /// Counts a task as running if nothing stands in its way, before it is on disk.
+    pub(crate) fn begin(&self, task: TaskId) -> Option<CancellationToken> {
+        let mut state = self.lock();
+        let begun = state.board.begin(task);
+        let attended = state.attended.get(&task).filter(|_| begun);
+        attended.map(|attended| attended.stop.clone())
+    }
+
     /// The task has ended, or never came to be; if it runs, it is stopped.
     pub(crate) fn finish(&self, task: TaskId) {
+        self.answer(task, None);
+    }
+
+    /// The task has ended with this answer, for those who wait for it.
+    pub(crate) fn answer(&self, task: TaskId, answer: Option<Arc<Message>>) {
         let mut state = self.lock();
         state.board.finish(task);
-        state.dismiss([task]);
+        if let Some(attended) = state.attended.remove(&task) {
+            attended.end(answer);
+        }
     }
 
     /// Takes what may start now; whoever calls must run it and [`Desk::finish`] it.
     pub(crate) fn start(&self) -> Vec<Started> {
         let mut state = self.lock();
         let started = state.board.start();
-        let stop = |ticket: &Ticket| {
-            state.attended.get(&ticket.task).map(|attended| attended.stop.clone())
-        };
-        let with_stop = |(agent, ticket): (AgentId, Ticket)| Started {
-            agent,
-            ticket,
-            stop: stop(&ticket).unwrap_or_default(),
+        let with_stop = |(_, ticket): (AgentId, Ticket)| {
+            let attended = state.attended.get(&ticket.task);
+            let stop = attended.map(|attended| attended.stop.clone()).unwrap_or_default();
+            Started { ticket, stop }
         };
         started.into_iter().map(with_stop).collect()
     }
 
-    /// Resolves when the task has ended here; at once if it is not attended here.
-    pub(crate) async fn ended(&self, task: TaskId) {
-        let ended = self.lock().attended.get(&task).map(|attended| attended.ended.subscribe());
-        if let Some(mut ended) = ended {
+    /// Resolves when the task has ended here, with its answer if that is at hand; at once if it is not attended here.
+    pub(crate) async fn ended(&self, task: TaskId) -> Option<Arc<Message>> {
+        let fate = self.lock().attended.get(&task).map(|attended| attended.fate.subscribe());
+        match fate?.wait_for(|fate| matches!(fate, Fate::Ended(_))).await.as_deref() {
+            Ok(Fate::Ended(answer)) => answer.clone(),
             // The sender going away means the same.
-            drop(ended.wait_for(|ended| *ended).await);
+            Ok(Fate::Open) | Err(_) => None,
         }
     }
 
@@ -142,10 +164,16 @@ impl State {
     fn dismiss(&mut self, tasks: impl IntoIterator<Item = TaskId>) {
         for task in tasks {
             if let Some(attended) = self.attended.remove(&task) {
-                attended.stop.cancel();
-                attended.ended.send_replace(true);
+                attended.end(None);
             }
         }
+    }
+}
+
+impl Attended {
+    fn end(self, answer: Option<Arc<Message>>) {
+        self.stop.cancel();
+        self.fate.send_replace(Fate::Ended(answer));
     }
 }
 
@@ -154,7 +182,6 @@ mod tests {
     use super::*;
     use artel_domain::task::Priority;
     use artel_domain::{SessionId, SystemClock};
-    use shuttle::sync::Arc;
     use shuttle::sync::atomic::{AtomicUsize, Ordering};
     use shuttle::thread;
 
@@ -186,25 +213,34 @@ mod tests {
             let task = TaskId::new(&SystemClock);
             let ticket = Ticket { task, session, priority: Priority::Normal };
             self.desk.push(self.agent, ticket).ok()?;
+            let begun = self.desk.begin(task).is_some();
             thread::yield_now();
-            self.desk.confirm(task);
+            if begun {
+                self.run(task);
+            } else {
+                self.desk.confirm(task);
+            }
             self.dispatch();
             Some(task)
         }
 
         fn dispatch(self: &Arc<Self>) {
             for started in self.desk.start() {
-                let space = Arc::clone(self);
-                thread::spawn(move || {
-                    let now = space.running.fetch_add(1, Ordering::SeqCst) + 1;
-                    assert!(now <= LIMIT, "more run than may");
-                    thread::yield_now();
-                    space.running.fetch_sub(1, Ordering::SeqCst);
-                    space.ran.fetch_add(1, Ordering::SeqCst);
-                    space.desk.finish(started.ticket.task);
-                    space.dispatch();
-                });
+                self.run(started.ticket.task);
             }
+        }
+
+        fn run(self: &Arc<Self>, task: TaskId) {
+            let space = Arc::clone(self);
+            thread::spawn(move || {
+                let now = space.running.fetch_add(1, Ordering::SeqCst) + 1;
+                assert!(now <= LIMIT, "more run than may");
+                thread::yield_now();
+                space.running.fetch_sub(1, Ordering::SeqCst);
+                space.ran.fetch_add(1, Ordering::SeqCst);
+                space.desk.finish(task);
+                space.dispatch();
+            });
         }
     }
 

@@ -60,27 +60,34 @@ struct Written {
 }
 
 impl Written {
-    /// Whether this ended it.
+    /// The answer, if this ended it.
     async fn store(
         self,
         conn: &mut Conn,
         scope: Scope,
         task: &Task,
-    ) -> artel_storage::Result<bool> {
+    ) -> artel_storage::Result<Option<Message>> {
         let Self { end, message, told, now } = self;
         if !tasks::end(conn, task.id, &end, now).await? {
-            return Ok(false);
+            return Ok(None);
         }
         sessions::say(conn, scope, task.session_id, &message).await?;
         let (project, session) = (scope.project, Some(task.session_id));
-        events::append(conn, project, session, now, &MessageCreated { message }.into()).await?;
+        let said = MessageCreated { message };
+        let event = Event::from(said.clone());
+        events::append(conn, project, session, now, &event).await?;
         events::append(conn, project, session, now, &told).await?;
-        Ok(true)
+        Ok(Some(said.message))
     }
 }
 
-/// Ends the task, unless somebody has ended it; says whether this did.
-pub(super) async fn end(app: &App, scope: Scope, task: &Task, ending: Ending) -> Result<bool> {
+/// Ends the task, unless somebody has ended it; gives the answer if this did.
+pub(super) async fn end(
+    app: &App,
+    scope: Scope,
+    task: &Task,
+    ending: Ending,
+) -> Result<Option<Message>> {
     let written = ending.written(app.clock(), task, app.clock().now());
     let task = task.clone();
     let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
@@ -119,9 +126,9 @@ pub(super) async fn interrupt(
 
 /// Cancels a task, waiting or running, on whichever node; says whether this did it.
 pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool> {
-    let did = end(app, scope, task, Ending::cancelled()).await?;
+    let answer = end(app, scope, task, Ending::cancelled()).await?;
     app.task_ended(scope, task).await;
-    Ok(did)
+    Ok(answer.is_some())
 }
 
 impl App {

@@ -11,8 +11,10 @@ use artel_domain::task::Status;
 use artel_domain::{AgentId, Clock, TaskId};
 use artel_storage::leases::{self, Lease};
 use artel_storage::{Conn, Lane, Scope, tasks};
+use tokio_util::sync::CancellationToken;
 
 use super::board::{Refused, Ticket};
+use super::turn::{self, Brief};
 use super::{Space, ending, lease_name};
 use crate::{App, Kind, Result};
 
@@ -35,6 +37,8 @@ pub(crate) struct Hand {
 struct Dealt {
     lease: Option<Lease>,
     tasks: Vec<TaskId>,
+    /// A task that starts with the change itself.
+    begun: Option<(Brief, CancellationToken)>,
     settled: bool,
 }
 
@@ -50,6 +54,11 @@ impl Hand {
 
     /// Takes the space's lease and, if it was another's since, all that is unfinished. False: another node has it.
     pub(crate) async fn take_over(&self, conn: &mut Conn) -> artel_storage::Result<bool> {
+        if let Some(lease) = self.space.lease().filter(|lease| self.space.settled(lease.epoch))
+            && leases::held(conn, &lease).await?.is_some_and(|left| left > LEASE / 2)
+        {
+            return Ok(true);
+        }
         let name = lease_name(self.space.scope.project);
         let Some(lease) = leases::acquire(conn, &name, &self.owner, LEASE).await? else {
             return Ok(false);
@@ -94,15 +103,29 @@ impl Hand {
         Ok(())
     }
 
+    /// Whether a task that was just pushed may run at once; then [`Hand::brief`] must follow.
+    pub(crate) fn begin(&self, task: TaskId) -> Option<CancellationToken> {
+        self.space.desk.begin(task)
+    }
+
+    /// What the task that begins with this change is told.
+    pub(crate) fn brief(&self, brief: Brief, stop: CancellationToken) {
+        self.dealt().begun = Some((brief, stop));
+    }
+
     /// The change is on disk, or it is not; says how many tasks it brought.
     pub(crate) fn play(&self, app: &App, on_disk: bool) -> usize {
-        let Dealt { lease, tasks, settled } = std::mem::take(&mut *self.dealt());
+        let Dealt { lease, tasks, begun, settled } = std::mem::take(&mut *self.dealt());
         if on_disk {
             if let Some(lease) = lease {
                 self.space.hold(lease);
             }
             for task in &tasks {
                 self.space.desk.confirm(*task);
+            }
+            if let Some((brief, stop)) = begun {
+                let turn = turn::run_begun(app.clone(), Arc::clone(&self.space), brief, stop);
+                app.0.tracker.spawn(turn);
             }
         } else {
             if settled {

@@ -1,6 +1,7 @@
 //! One task, from its start to its one end.
 //!
-//! A task starts with one commit, its text flies by as it is written, and it ends with one commit ([`super::ending`]).
+//! A task starts with one commit, which is that of its message when the agent is free. Its text flies by as it is
+//! written, and it ends with one commit ([`super::ending`]).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,18 +11,18 @@ use artel_agents::llm::chat::{Message as Said, Piece, Request, Stop};
 use artel_agents::llm::retry::{self, Policy};
 use artel_agents::llm::{Error as ModelError, prices, tokens};
 use artel_domain::event::{MessageDelta, TaskStarted};
-use artel_domain::session::{ErrorType, Role, Usage};
+use artel_domain::session::{ErrorType, Message, Role, Usage};
 use artel_domain::task::Task;
-use artel_domain::{Agent, AgentId};
+use artel_domain::{Agent, TaskId};
 use artel_storage::tasks::End;
-use artel_storage::{Lane, Scope, events, leases, sessions, tasks};
+use artel_storage::{Conn, Lane, Scope, events, leases, sessions, tasks};
 use futures_util::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::Space;
 use super::board::Ticket;
 use super::ending::{Ending, end};
-use crate::{App, Result};
+use crate::{App, Error, Result};
 
 /// What an agent is told of the conversation.
 const HISTORY: u32 = 10;
@@ -32,45 +33,75 @@ const SILENCE: Duration = Duration::from_secs(25);
 /// The longest answer that is kept.
 const LONGEST: usize = 4 * 1024 * 1024;
 
+/// What an agent is told: the task, and what was said before.
+#[derive(Debug)]
+pub(crate) struct Brief {
+    pub(crate) task: Task,
+    asked: String,
+    before: Vec<Message>,
+}
+
+impl Brief {
+    /// Reads it in the change that starts the task.
+    pub(crate) async fn read(
+        conn: &mut Conn,
+        task: Task,
+        asked: String,
+    ) -> artel_storage::Result<Self> {
+        let before = sessions::before(conn, task.session_id, task.message_id, HISTORY).await?;
+        Ok(Self { task, asked, before })
+    }
+}
+
 /// Runs a task that the board has started.
-pub(super) async fn run(
-    app: App,
-    space: Arc<Space>,
-    agent: AgentId,
-    ticket: Ticket,
-    stop: CancellationToken,
-) {
-    let scope = space.scope;
-    if let Err(error) = attempt(&app, &space, agent, ticket, stop).await {
-        // The rows tell the truth: if the task has not ended there, the reconciler finds it.
-        tracing::warn!(task = %ticket.task, project = %scope.project, %error, "a task could not be recorded");
+pub(super) async fn run(app: App, space: Arc<Space>, ticket: Ticket, stop: CancellationToken) {
+    match start(&app, &space, ticket).await {
+        Ok(Some(brief)) => return run_begun(app, space, brief, stop).await,
+        Ok(None) => {}
+        Err(error) => tell(&space, ticket.task, &error),
     }
     space.desk.finish(ticket.task);
     space.dispatch(&app);
 }
 
+/// Runs a task that is on disk as running.
+pub(super) async fn run_begun(app: App, space: Arc<Space>, brief: Brief, stop: CancellationToken) {
+    let answer = match attempt(&app, space.scope, &brief, stop).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            tell(&space, brief.task.id, &error);
+            None
+        }
+    };
+    space.desk.answer(brief.task.id, answer.map(Arc::new));
+    space.dispatch(&app);
+}
+
+/// The rows tell the truth: if the task has not ended there, the reconciler finds it.
+fn tell(space: &Space, task: TaskId, error: &Error) {
+    tracing::warn!(%task, project = %space.scope.project, %error, "a task could not be recorded");
+}
+
+/// Does the work and ends the task, unless it is stopped.
 async fn attempt(
     app: &App,
-    space: &Space,
-    agent: AgentId,
-    ticket: Ticket,
+    scope: Scope,
+    brief: &Brief,
     stop: CancellationToken,
-) -> Result<()> {
-    let scope = space.scope;
-    let Some(task) = start(app, space, ticket).await? else { return Ok(()) };
+) -> Result<Option<Message>> {
+    let task = &brief.task;
     let limit = app.0.settings.direct_timeout;
     let work = async {
-        match app.0.cache.get(scope, agent).await {
-            Ok(agent) => answer(app, scope, &task, &agent).await,
+        match app.0.cache.get(scope, task.agent_id).await {
+            Ok(agent) => answer(app, scope, brief, &agent).await,
             Err(error) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
         }
     };
     // A panic in the work is this task's alone.
     let work = AssertUnwindSafe(work).catch_unwind();
-    let waited = task.created_at;
-    let left = limit.saturating_sub(app.clock().now().since(waited));
+    let left = limit.saturating_sub(app.clock().now().since(task.created_at));
     let answered = tokio::select! {
-        () = stop.cancelled() => return Ok(()),
+        () = stop.cancelled() => return Ok(None),
         () = tokio::time::sleep(left) => {
             Ending::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
         }
@@ -78,12 +109,11 @@ async fn attempt(
             Ending::failed(String::new(), ErrorType::Execution, "The agent's work broke off by a fault of the server")
         }),
     };
-    end(app, scope, &task, answered).await?;
-    Ok(())
+    end(app, scope, task, answered).await
 }
 
 /// Marks the task as running; `None` when it was ended before it could.
-async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Task>> {
+async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Brief>> {
     let (scope, lease, now) = (space.scope, space.lease(), app.clock().now());
     let started = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
         Box::pin(async move {
@@ -96,30 +126,26 @@ async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Task>>
             let task = tasks::get(conn, scope, ticket.task).await?;
             let event = TaskStarted { task_id: task.id, agent_id: task.agent_id };
             events::append(conn, scope.project, Some(task.session_id), now, &event.into()).await?;
-            Ok(Some(task))
+            let asked = sessions::message(conn, task.session_id, task.message_id).await?;
+            Ok(Some(Brief::read(conn, task, asked.content).await?))
         })
     });
     Ok(started.await?)
 }
 
 /// Asks the agent's model and lets what it writes fly by.
-async fn answer(app: &App, scope: Scope, task: &Task, agent: &Agent) -> Ending {
+async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent) -> Ending {
+    let task = &brief.task;
     let resolved = match app.0.providers.resolve(&agent.config.model) {
         Ok(resolved) => resolved,
         Err(error) => {
             return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
         }
     };
-    let messages = match conversation(app, task).await {
-        Ok(messages) => messages,
-        Err(error) => {
-            return Ending::failed(String::new(), ErrorType::Execution, error.to_string());
-        }
-    };
     let request = Request {
         model: resolved.name.clone(),
         system: agent.config.system_prompt.clone(),
-        messages,
+        messages: conversation(brief),
         tools: Vec::new(),
         temperature: agent.config.temperature,
         max_tokens: agent.config.max_tokens,
@@ -190,28 +216,21 @@ fn failure(text: String, error: &ModelError) -> Ending {
 }
 
 /// The last messages of the session and the task itself, within bounds. What failed is not part of it.
-async fn conversation(app: &App, task: &Task) -> Result<Vec<Said>> {
-    let (session, message) = (task.session_id, task.message_id);
-    let read = app.0.storage.db.read(move |conn| {
-        Box::pin(async move {
-            let before = sessions::before(conn, session, message, HISTORY).await?;
-            Ok((before, sessions::message(conn, session, message).await?))
-        })
-    });
-    let (before, asked) = read.await?;
+fn conversation(brief: &Brief) -> Vec<Said> {
     let mut budget = HISTORY_TOKENS;
-    let mut said = vec![Said::User(asked.content)];
-    for message in before.into_iter().rev() {
+    let mut said = vec![Said::User(brief.asked.clone())];
+    for message in brief.before.iter().rev() {
         if message.outcome.as_ref().is_some_and(|outcome| !outcome.success) {
             continue;
         }
         let Some(left) = budget.checked_sub(tokens::estimate(&message.content)) else { break };
         budget = left;
+        let text = message.content.clone();
         said.push(match message.role {
-            Role::User | Role::System => Said::User(message.content),
-            Role::Assistant => Said::Assistant { text: message.content, calls: Vec::new() },
+            Role::User | Role::System => Said::User(text),
+            Role::Assistant => Said::Assistant { text, calls: Vec::new() },
         });
     }
     said.reverse();
-    Ok(said)
+    said
 }

@@ -132,7 +132,7 @@ impl App {
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
                 let agent = agents::get(conn, scope, id).await?;
-                let load = tasks::load(conn, id).await?;
+                let load = tasks::load(conn, project, id).await?;
                 Ok((agent, load, tasks::last_failed(conn, id).await?))
             })
         });

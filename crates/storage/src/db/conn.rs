@@ -75,6 +75,14 @@ impl Conn {
         Ok(self.query(sql, values, read).await?.into_iter().next())
     }
 
+    /// Whether others may change rows while a transaction of ours is open.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self.link {
+            Link::Sqlite(_) => false,
+            Link::Postgres(_) => true,
+        }
+    }
+
     /// The database's own time, the one that deadlines are compared with on every node.
     pub async fn now(&mut self) -> Result<Timestamp> {
         match self.link {
