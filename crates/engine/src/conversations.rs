@@ -10,7 +10,7 @@ use std::time::Duration;
 use artel_domain::event::{DirectAgentCall, MessageCreated, TaskStarted};
 use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::{Priority, Status, Task};
-use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId};
+use artel_domain::{AgentId, Event, MessageId, ProjectId, SessionId, TaskId};
 use artel_storage::sessions::Which;
 use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, sessions, tasks};
 use serde::{Deserialize, Serialize};
@@ -269,7 +269,7 @@ impl App {
                 Box::pin(async move {
                     let task = tasks::get(conn, scope, id).await?;
                     let answer = if task.status.is_final() {
-                        sessions::answer(conn, id).await?
+                        sessions::answer(conn, &task).await?
                     } else {
                         None
                     };
@@ -379,14 +379,15 @@ impl Draft {
             finished_at: None,
         };
         tasks::add(conn, &task).await?;
-        let told = MessageCreated { message: message.clone() };
-        events::append(conn, scope.project, Some(session), now, &told.into()).await?;
         let call = DirectAgentCall { task_id: task.id, agent_id: agent.id, agent_name: agent.name };
-        events::append(conn, scope.project, Some(session), now, &call.into()).await?;
-        if let Some(stop) = begun {
+        let mut told: Vec<Event> =
+            vec![MessageCreated { message: message.clone() }.into(), call.into()];
+        if begun.is_some() {
             // The agent is free: the task starts with this commit, instead of one of its own.
-            let started = TaskStarted { task_id: task.id, agent_id: task.agent_id };
-            events::append(conn, scope.project, Some(session), now, &started.into()).await?;
+            told.push(TaskStarted { task_id: task.id, agent_id: task.agent_id }.into());
+        }
+        events::append_all(conn, scope.project, Some(session), now, &told).await?;
+        if let Some(stop) = begun {
             let brief = Brief::read(conn, task.clone(), message.content.clone()).await?;
             self.hand.brief(brief, stop);
         }

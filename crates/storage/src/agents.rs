@@ -3,7 +3,7 @@
 use artel_domain::{Agent, AgentId, AgentStatus};
 
 use crate::db::{Row, values};
-use crate::{Conn, Error, Listed, Page, Result, Scope};
+use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
 
 /// Adds an agent; [`Error::Duplicate`] when the project has one of that name.
 pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
@@ -117,8 +117,9 @@ pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> 
     if changed == 0 { Err(Error::Missing("agent")) } else { Ok(()) }
 }
 
-/// Deletes the agent and what hangs on it.
+/// Deletes the agent with its tasks, and what else hangs on it.
 pub async fn delete(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<()> {
+    tasks::delete(conn, scope.project, tasks::Of::Agent(id)).await?;
     let deleted = conn
         .execute(
             "delete from agents where id = ?1 and project_id = ?2 and user_id = ?3",

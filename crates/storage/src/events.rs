@@ -28,29 +28,37 @@ pub async fn append(
     at: Timestamp,
     event: &Event,
 ) -> Result<u64> {
-    let seq = conn
+    append_all(conn, project, session, at, std::slice::from_ref(event)).await
+}
+
+/// Appends events that happened together, in order, and gives the number of the last.
+pub async fn append_all(
+    conn: &mut Conn,
+    project: ProjectId,
+    session: Option<SessionId>,
+    at: Timestamp,
+    events: &[Event],
+) -> Result<u64> {
+    let count = events.len() as u64;
+    let last = conn
         .first(
-            "update projects set last_seq = last_seq + 1 where id = ?1 returning last_seq",
-            values![project],
+            "update projects set last_seq = last_seq + ?2 where id = ?1 returning last_seq",
+            values![project, count],
             |row| row.count(0),
         )
         .await?
         .ok_or(Error::Missing("project"))?;
-    let recorded = Recorded {
-        project,
-        seq,
-        at,
-        session,
-        kind: event.kind().to_owned(),
-        payload: event.payload(),
-    };
-    conn.execute(
-        "insert into events (project_id, seq, at, session_id, kind, payload) values (?1, ?2, ?3, ?4, ?5, ?6)",
-        values![project, seq, at, session, &recorded.kind, &recorded.payload],
-    )
-    .await?;
-    conn.record(recorded);
-    Ok(seq)
+    for (event, seq) in events.iter().zip(last - count + 1..) {
+        let (kind, payload) = (event.kind().to_owned(), event.payload());
+        let recorded = Recorded { project, seq, at, session, kind, payload };
+        conn.execute(
+            "insert into events (project_id, seq, at, session_id, kind, payload) values (?1, ?2, ?3, ?4, ?5, ?6)",
+            values![project, seq, at, session, &recorded.kind, &recorded.payload],
+        )
+        .await?;
+        conn.record(recorded);
+    }
+    Ok(last)
 }
 
 /// The number of the last event, if the project is the user's.

@@ -3,7 +3,7 @@
 use artel_domain::{Project, ProjectId, UserId};
 
 use crate::db::{Row, values};
-use crate::{Conn, Error, Listed, Page, Result, Scope};
+use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
 
 pub async fn add(conn: &mut Conn, project: &Project) -> Result<()> {
     conn.execute(
@@ -44,6 +44,12 @@ pub async fn owner(conn: &mut Conn, project: ProjectId) -> Result<UserId> {
 
 /// Like [`get`], and holds the project's row until the transaction ends, so that no other change comes between.
 pub async fn lock(conn: &mut Conn, scope: Scope) -> Result<()> {
+    if !conn.is_shared() {
+        // The writer is alone: nothing comes between as it is.
+        let sql = "select 1 from projects where id = ?1 and user_id = ?2";
+        let found = conn.first(sql, values![scope.project, scope.user], |_| Ok(())).await?;
+        return found.ok_or(Error::Missing("project"));
+    }
     let touched = conn
         .execute(
             "update projects set last_seq = last_seq where id = ?1 and user_id = ?2",
@@ -100,7 +106,10 @@ pub async fn delete(conn: &mut Conn, scope: Scope) -> Result<()> {
             values![scope.project, scope.user],
         )
         .await?;
-    if deleted == 0 { Err(Error::Missing("project")) } else { Ok(()) }
+    if deleted == 0 {
+        return Err(Error::Missing("project"));
+    }
+    tasks::delete(conn, scope.project, tasks::Of::Project).await
 }
 
 fn read(row: &Row<'_>) -> Result<Project> {

@@ -1,10 +1,11 @@
 //! Conversations and their messages, each message at its place.
 
 use artel_domain::session::{Message, Role, Session};
-use artel_domain::{MessageId, SessionId, TaskId, Timestamp};
+use artel_domain::task::Task;
+use artel_domain::{MessageId, SessionId, Timestamp};
 
 use crate::db::{Row, values};
-use crate::{Conn, Error, Listed, Page, Result, Scope};
+use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
 
 pub async fn add(conn: &mut Conn, scope: Scope, session: &Session) -> Result<()> {
     conn.execute(
@@ -80,6 +81,7 @@ pub async fn rename(conn: &mut Conn, scope: Scope, id: SessionId, title: &str) -
 
 /// Deletes the session with its messages and tasks.
 pub async fn delete(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<()> {
+    tasks::delete(conn, scope.project, tasks::Of::Session(id)).await?;
     let deleted = conn
         .execute(
             "delete from sessions where id = ?1 and project_id = ?2 and user_id = ?3",
@@ -218,13 +220,13 @@ pub async fn message(conn: &mut Conn, session: SessionId, id: MessageId) -> Resu
     .ok_or(Error::Missing("message"))
 }
 
-/// The answer that a task gave, if it has ended with one.
-pub async fn answer(conn: &mut Conn, task: TaskId) -> Result<Option<Message>> {
+/// The answer that a task gave, if it has ended with one. It stands somewhere after what was asked.
+pub async fn answer(conn: &mut Conn, task: &Task) -> Result<Option<Message>> {
     conn.first(
-        "select m.id, m.role, m.content, m.agent_id, m.task_id, m.created_at, m.outcome
-         from tasks t join messages m on m.session_id = t.session_id and m.task_id = t.id
-         where t.id = ?1 and m.role = 'assistant' limit 1",
-        values![task],
+        "select id, role, content, agent_id, task_id, created_at, outcome from messages
+         where session_id = ?1 and place > (select place from messages where id = ?2)
+         and task_id = ?3 and role = 'assistant' order by place limit 1",
+        values![task.session_id, task.message_id, task.id],
         read_message,
     )
     .await

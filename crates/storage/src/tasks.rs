@@ -2,7 +2,7 @@
 
 use artel_domain::session::ErrorType;
 use artel_domain::task::{Priority, Status, Task};
-use artel_domain::{AgentId, ProjectId, TaskId, Timestamp, UserId};
+use artel_domain::{AgentId, ProjectId, SessionId, TaskId, Timestamp, UserId};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Result, Scope};
@@ -74,7 +74,7 @@ pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Resul
     let ended = conn
         .execute(
             "update tasks set status = ?2, error = ?3, error_type = ?4, finished_at = ?5
-             where id = ?1 and status not in ('completed', 'failed', 'cancelled')",
+             where id = ?1 and finished_at is null",
             values![id, status.as_str(), error, error_type.as_deref(), at],
         )
         .await?;
@@ -133,12 +133,12 @@ pub async fn waiting(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Res
 }
 
 /// Whether the last of an agent's tasks that came to an end by itself failed.
-pub async fn last_failed(conn: &mut Conn, agent: AgentId) -> Result<bool> {
+pub async fn last_failed(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<bool> {
     let latest = conn
         .first(
-            "select status from tasks where agent_id = ?1 and status in ('completed', 'failed')
-             order by created_at desc limit 1",
-            values![agent],
+            "select status from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null
+             and status in ('completed', 'failed') order by created_at desc limit 1",
+            values![project, agent],
             |row| row.text(0),
         )
         .await?;
@@ -200,6 +200,33 @@ pub async fn results(conn: &mut Conn, project: ProjectId, after: Timestamp) -> R
     Ok(results.unwrap_or((0, 0)))
 }
 
+/// Whose tasks to delete with it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Of {
+    Project,
+    Session(SessionId),
+    Agent(AgentId),
+}
+
+/// Deletes the tasks of a project, or of a part of it.
+pub(crate) async fn delete(conn: &mut Conn, project: ProjectId, of: Of) -> Result<()> {
+    let (session, agent) = match of {
+        Of::Project => (None, None),
+        Of::Session(session) => (Some(session), None),
+        Of::Agent(agent) => (None, Some(agent)),
+    };
+    // Two, as each finds its rows by an index of its own.
+    for sql in [
+        "delete from tasks where project_id = ?1 and finished_at is null
+         and (session_id = ?2 or ?2 is null) and (agent_id = ?3 or ?3 is null)",
+        "delete from tasks where project_id = ?1 and finished_at is not null
+         and (session_id = ?2 or ?2 is null) and (agent_id = ?3 or ?3 is null)",
+    ] {
+        conn.execute(sql, values![project, session, agent]).await?;
+    }
+    Ok(())
+}
+
 /// What an agent has done so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Record {
@@ -210,15 +237,15 @@ pub struct Record {
     pub last_activity: Option<Timestamp>,
 }
 
-pub async fn record(conn: &mut Conn, agent: AgentId) -> Result<Record> {
+pub async fn record(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<Record> {
     let record = conn
         .first(
             "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
                     coalesce(sum(case when status = 'failed' then 1 else 0 end), 0),
                     coalesce(cast(avg(finished_at - started_at) as double precision), 0.0) / 1000000.0,
                     max(coalesce(finished_at, started_at))
-             from tasks where agent_id = ?1",
-            values![agent],
+             from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null",
+            values![project, agent],
             |row| {
                 Ok(Record {
                     completed: row.count(0)?,

@@ -72,12 +72,10 @@ impl Written {
             return Ok(None);
         }
         sessions::say(conn, scope, task.session_id, &message).await?;
-        let (project, session) = (scope.project, Some(task.session_id));
-        let said = MessageCreated { message };
-        let event = Event::from(said.clone());
-        events::append(conn, project, session, now, &event).await?;
-        events::append(conn, project, session, now, &told).await?;
-        Ok(Some(said.message))
+        let said = MessageCreated { message: message.clone() };
+        let told = [said.into(), told];
+        events::append_all(conn, scope.project, Some(task.session_id), now, &told).await?;
+        Ok(Some(message))
     }
 }
 

@@ -133,7 +133,7 @@ impl App {
             Box::pin(async move {
                 let agent = agents::get(conn, scope, id).await?;
                 let load = tasks::load(conn, project, id).await?;
-                Ok((agent, load, tasks::last_failed(conn, id).await?))
+                Ok((agent, load, tasks::last_failed(conn, project, id).await?))
             })
         });
         let (agent, (running, waiting), failed) = read.await?;
@@ -168,7 +168,7 @@ impl App {
         let record = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
                 agents::get(conn, scope, id).await?;
-                tasks::record(conn, id).await
+                tasks::record(conn, project, id).await
             })
         });
         let record = record.await?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use futures_util::FutureExt;
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ParamsFromIter, ToSql};
 use tokio::sync::mpsc;
@@ -26,10 +27,18 @@ pub(super) fn open_writer(path: &Path) -> Result<Conn> {
          pragma journal_mode = wal;
          pragma synchronous = full;
          pragma foreign_keys = on;
-         pragma temp_store = memory;",
+         pragma temp_store = memory;
+         pragma cache_size = -16384;",
     )?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    prepare_once(&conn)?;
     Ok(Conn::new(Link::Sqlite(conn)))
+}
+
+/// Statements are prepared once and stay as they are: else some are planned anew whenever other values are bound.
+fn prepare_once(conn: &Connection) -> Result<()> {
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 pub(super) fn open_reader(path: &Path) -> Result<Conn> {
@@ -38,7 +47,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Conn> {
     conn.execute_batch(
         "pragma busy_timeout = 10000; pragma query_only = on; pragma temp_store = memory;",
     )?;
-    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    prepare_once(&conn)?;
     Ok(Conn::new(Link::Sqlite(conn)))
 }
 
