@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
-use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
 use artel_testkit::talk;
 
 const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
@@ -83,6 +83,13 @@ fn conversations_under_kills_on_sqlite() {
 #[test]
 fn conversations_under_kills_on_postgres() {
     talks(Store::Postgres);
+}
+
+/// WS-9.1, PF-1.2: a user with a thousand tasks in the queue does not slow another's single task down.
+#[test]
+fn a_single_task_beside_a_thousand() {
+    let options = neighbours::Options { queued: 1_000 };
+    holds(&neighbours::run(&ground(Store::Sqlite).artel, options).unwrap());
 }
 
 const STREAMS: streams::Options =

@@ -3,8 +3,9 @@
 //! Every scenario gets a running server and returns an [`Outcome`]: figures to print, and the
 //! promises that broke. `streams` is about resuming event streams under concurrent writers,
 //! `writers` about writers alone, `shutdown` about SIGTERM in full swing, `stalled` about readers
-//! that do not read.
+//! that do not read, `neighbours` about one user's load on another.
 
+pub mod neighbours;
 pub mod shutdown;
 pub mod stalled;
 pub mod streams;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::client::Client;
@@ -49,6 +51,7 @@ pub struct Ground {
     pub artel: Artel,
     // Dropped after the server.
     _database: Option<postgres::Database>,
+    _folder: TempDir,
 }
 
 impl Ground {
@@ -56,7 +59,11 @@ impl Ground {
     pub fn open(binary: &Path, store: Store, environment: &[(&str, &str)]) -> Result<Self> {
         // Thousands of connections; the child inherits the limit.
         raise_open_files(16_384)?;
-        let start = Artel::new(binary);
+        let folder = tempfile::Builder::new().prefix("artel-race-").tempdir()?;
+        std::fs::create_dir(folder.path().join("scripts"))?;
+        let script = folder.path().join(format!("scripts/{}.toml", neighbours::NAME));
+        std::fs::write(script, neighbours::SCRIPT)?;
+        let start = Artel::new(binary).data_dir(folder.path());
         let mut builder = environment.iter().fold(start, |start, (n, v)| start.env(n, v));
         let database = match store {
             Store::Sqlite => None,
@@ -65,7 +72,7 @@ impl Ground {
         if let Some(database) = &database {
             builder = builder.database(database.url());
         }
-        Ok(Self { artel: builder.start()?, _database: database })
+        Ok(Self { artel: builder.start()?, _database: database, _folder: folder })
     }
 }
 

@@ -255,6 +255,37 @@ on_both_sides! {
         assert_eq!(figure(&ada, "artel_alerts_total{code=\"error_rate\"}").await, 1, "told once");
     }
 
+    /// WS-1.1, WS-1.2, WS-9.2: eight messages at once into one project, and 24 projects of one user opened at once, are
+    /// all answered, each by its own project's agent.
+    async fn many_at_once(side) {
+        let world = start(side, &[]);
+        let ada = world.user("ada");
+        let (project, path) = talk(&ada).await;
+        let before = world.artel.memory().unwrap();
+        let mut sent = Vec::new();
+        for number in 0..8 {
+            let own = if number % 2 == 0 { path.clone() } else { session(&ada, &project).await };
+            sent.push((number.to_string(), send(&ada, &own, "quick", &number.to_string())));
+        }
+        for (text, answer) in sent {
+            assert_eq!(answer.await.unwrap()["content"], format!("You said: {text}"));
+        }
+        let mut opened = tokio::task::JoinSet::new();
+        for number in 0..24 {
+            let client = ada.apart().unwrap();
+            opened.spawn(async move {
+                let (_, path) = talk(&client).await;
+                (number, say(&client, &path, "quick", &number.to_string()).await.body)
+            });
+        }
+        while let Some(done) = opened.join_next().await {
+            let (number, answer) = done.unwrap();
+            assert_eq!(answer["content"], format!("You said: {number}"), "{answer}");
+        }
+        let grown = world.artel.memory().unwrap().saturating_sub(before) / 1024;
+        assert!(grown < 100 * 1024, "24 projects cost {grown} KiB");
+    }
+
     /// WS-13.1, WS-13.2: what an agent is doing, from its queue; WS-14.1: what it has done; WS-5.2: tasks wait there.
     async fn agents_are_watched(side) {
         let world = start(side, &[("ARTEL_RATE_LIMIT_PER_MINUTE", "0")]);

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
-use artel_testkit::race::{Ground, Outcome, shutdown, stalled, streams, writers};
+use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
 use artel_testkit::talk;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -99,8 +99,11 @@ struct Race {
     /// Open streams in `shutdown`.
     #[arg(long, default_value_t = 1_000)]
     streams: usize,
+    /// Tasks of the one user in `neighbours`.
+    #[arg(long, default_value_t = 1_000)]
+    queued: usize,
     /// Readers in `stalled`.
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = 1_000)]
     readers: usize,
     /// Readers that do not read, in `stalled` and `shutdown`.
     #[arg(long, default_value_t = 4)]
@@ -128,6 +131,7 @@ enum Scenario {
     Writers,
     Shutdown,
     Stalled,
+    Neighbours,
 }
 
 impl From<Database> for Store {
@@ -217,6 +221,9 @@ fn race(options: &Race) -> Result<bool> {
         let Race { readers, stalled, .. } = *options;
         let race = stalled::Options { readers, stalled, backlog: 20_000 };
         show(stalled::run(&open()?.artel, race)?);
+    }
+    if chosen(Scenario::Neighbours) {
+        show(neighbours::run(&open()?.artel, neighbours::Options { queued: options.queued })?);
     }
     Ok(clean)
 }
