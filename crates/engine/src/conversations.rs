@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use crate::input::{Checked, Input};
 use crate::spaces::board::{Refused, Ticket, WAITING};
-use crate::spaces::keeping::Hand;
+use crate::spaces::keeping::{self, Hand};
 use crate::spaces::turn::Brief;
 use crate::spaces::{Space, ending};
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
@@ -258,7 +258,7 @@ impl App {
     /// Waits until the task has ended, and gives its answer.
     pub async fn outcome(&self, caller: &Caller, task: &Task) -> Result<Message> {
         let scope = Scope { user: caller.user, project: task.project_id };
-        let id = task.id;
+        let (id, mut looked) = (task.id, false);
         loop {
             if let Some(space) = self.0.spaces.find(scope.project)
                 && let Some(answer) = space.desk.ended(id).await
@@ -279,7 +279,10 @@ impl App {
             if let Some(answer) = read.await? {
                 return Ok(answer);
             }
-            // Another node has it.
+            // Another node has it, or had it and died: then it is not left to wait for its turn of the reconciler.
+            if !std::mem::replace(&mut looked, true) {
+                keeping::pick_up(self, scope).await?;
+            }
             tokio::time::sleep(LOOK).await;
         }
     }

@@ -64,6 +64,8 @@ pub struct Settings {
     pub limits: limits::Settings,
     /// The pack of a project whose request names none.
     pub starter_pack: String,
+    /// The model of a pack's agents, instead of the one that the pack says.
+    pub default_model: Option<String>,
     /// A folder with more packs, if it exists.
     pub packs_dir: Option<PathBuf>,
     /// How long events can be resumed from.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use artel_domain::event::ProjectUpdated;
 use artel_domain::project::{NewProject, Project};
-use artel_domain::{Agent, AgentId, AgentStatus, ProjectId};
+use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId};
 use artel_storage::{Lane, Listed, Page, Scope, events, projects};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -54,6 +54,7 @@ impl App {
         let now = self.clock().now();
         let pack =
             self.0.packs.find(starter_pack.as_deref().unwrap_or(&self.0.settings.starter_pack))?;
+        let model = self.0.settings.default_model.as_ref();
         // A microsecond apart, so that lists keep the pack's order.
         let moments = (0..).map(|place| now.plus(Duration::from_micros(place)));
         let team: Vec<Agent> = pack
@@ -66,7 +67,10 @@ impl App {
                 created_at: moment,
                 updated_at: moment,
                 registered: true,
-                config: config.clone(),
+                config: AgentConfig {
+                    model: model.unwrap_or(&config.model).clone(),
+                    ..config.clone()
+                },
             })
             .collect();
         let project = Project {

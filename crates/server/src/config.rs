@@ -326,6 +326,7 @@ impl Config {
                 direct_timeout: said.span("direct_timeout"),
                 space_idle: said.span("space_idle"),
                 starter_pack: required("starter_pack")?,
+                default_model: said.text("default_model"),
                 packs_dir: Some(data_dir.join("packs")),
                 event_retention: said.span("event_retention"),
                 reconcile_every: said.span("reconcile_every").max(Duration::from_millis(50)),

@@ -132,17 +132,23 @@ pub async fn waiting(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Res
     Ok(count.unwrap_or(0))
 }
 
-/// Whether the last of an agent's tasks that came to an end by itself failed.
-pub async fn last_failed(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<bool> {
-    let latest = conn
+/// Why the last of an agent's tasks that came to an end by itself failed, if it did.
+pub async fn last_failure(
+    conn: &mut Conn,
+    project: ProjectId,
+    agent: AgentId,
+) -> Result<Option<Task>> {
+    let last = conn
         .first(
-            "select status from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null
+            "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
+                    created_at, started_at, finished_at
+             from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null
              and status in ('completed', 'failed') order by created_at desc limit 1",
             values![project, agent],
-            |row| row.text(0),
+            read,
         )
         .await?;
-    Ok(latest.as_deref() == Some("failed"))
+    Ok(last.filter(|task| task.status == Status::Failed))
 }
 
 /// How many tasks an agent has under way: those that run, those that wait for somebody, and those that wait for it.
@@ -189,10 +195,11 @@ pub async fn totals(conn: &mut Conn, project: ProjectId) -> Result<Totals> {
     Ok(Totals { queued, running, ended })
 }
 
-/// How many of a project's tasks that came after a moment were completed, and how many failed.
+/// How many of a project's tasks that came after a moment were completed, and how many failed. A quota that is used
+/// up is nobody's failure.
 pub async fn results(conn: &mut Conn, project: ProjectId, after: Timestamp) -> Result<(u64, u64)> {
     let count = "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
-                        coalesce(sum(case when status = 'failed' then 1 else 0 end), 0)
+                        coalesce(sum(case when status = 'failed' and error_type <> '\"quota\"' then 1 else 0 end), 0)
                  from tasks where project_id = ?1 and created_at > ?2 and finished_at is not null";
     let results = conn
         .first(count, values![project, after], |row| Ok((row.count(0)?, row.count(1)?)))
@@ -241,7 +248,7 @@ pub async fn record(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Resu
     let record = conn
         .first(
             "select coalesce(sum(case when status = 'completed' then 1 else 0 end), 0),
-                    coalesce(sum(case when status = 'failed' then 1 else 0 end), 0),
+                    coalesce(sum(case when status = 'failed' and error_type <> '\"quota\"' then 1 else 0 end), 0),
                     coalesce(cast(avg(finished_at - started_at) as double precision), 0.0) / 1000000.0,
                     max(coalesce(finished_at, started_at))
              from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null",

@@ -11,6 +11,7 @@ use artel_domain::task::Status;
 use artel_domain::{AgentId, Clock, TaskId};
 use artel_storage::leases::{self, Lease};
 use artel_storage::{Conn, Lane, Scope, tasks};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Refused, Ticket};
@@ -24,6 +25,8 @@ const LEASE: Duration = Duration::from_secs(15);
 const RESTING: Duration = Duration::from_secs(30);
 /// Unfinished tasks looked at in a round.
 const SOME: u32 = 10_000;
+/// Projects that are picked up at a time.
+const AT_A_TIME: usize = 32;
 
 /// What a change puts on the board of a space: kept once it is on disk, taken back when it is not.
 pub(crate) struct Hand {
@@ -155,21 +158,20 @@ pub(crate) async fn attend(app: &App) -> Result<usize> {
     .await?;
     look_after(app).await;
     let unfinished = db.read(|conn| Box::pin(tasks::all_unfinished(conn, SOME))).await?;
-    let mut picked = 0;
-    for tasks in unfinished.chunk_by(|a, b| a.0 == b.0) {
-        let (scope, _) = tasks[0];
-        let attended = app.0.spaces.find(scope.project).is_some_and(|space| {
+    let attended = |tasks: &[(Scope, TaskId)]| {
+        app.0.spaces.find(tasks[0].0.project).is_some_and(|space| {
             space.lease().is_some() && tasks.iter().all(|(_, task)| space.desk.attends(*task))
-        });
-        if !attended {
-            picked += pick_up(app, scope).await?;
-        }
-    }
-    Ok(picked)
+        })
+    };
+    let projects = unfinished.chunk_by(|a, b| a.0 == b.0).filter(|tasks| !attended(tasks));
+    let left: Vec<_> = projects.map(|tasks| tasks[0].0).collect();
+    // Some at a time, so that they share commits.
+    let picked = stream::iter(left).map(|scope| pick_up(app, scope)).buffer_unordered(AT_A_TIME);
+    picked.try_fold(0, |all, picked| async move { Ok(all + picked) }).await
 }
 
 /// Takes over a project's unfinished tasks, if its space is ours to have.
-async fn pick_up(app: &App, scope: Scope) -> Result<usize> {
+pub(crate) async fn pick_up(app: &App, scope: Scope) -> Result<usize> {
     let space = match app.0.spaces.get(app, scope).await {
         Ok(space) => space,
         Err(error) if error.kind == Kind::NotFound => return Ok(0),

@@ -159,7 +159,7 @@ async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent) -> Ending
         retry::ask_with_retries(resolved.model.as_ref(), &request, &policy, &retry::chance, told);
     let mut stream = match asked.await {
         Ok(stream) => stream,
-        Err(error) => return failure(text, &error),
+        Err(error) => return failure(app, text, &error),
     };
     while let Some(piece) = stream.next().await {
         match piece {
@@ -195,13 +195,13 @@ async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent) -> Ending
                 };
                 return Ending { text, end, usage: Some(usage) };
             }
-            Err(error) => return failure(text, &error),
+            Err(error) => return failure(app, text, &error),
         }
     }
     Ending::failed(text, ErrorType::Execution, "The answer broke off")
 }
 
-fn failure(text: String, error: &ModelError) -> Ending {
+fn failure(app: &App, text: String, error: &ModelError) -> Ending {
     let kind = match error {
         ModelError::Timeout => ErrorType::Timeout,
         ModelError::Quota { .. } => ErrorType::Quota,
@@ -212,7 +212,11 @@ fn failure(text: String, error: &ModelError) -> Ending {
         | ModelError::Refused { .. }
         | ModelError::Malformed(_) => ErrorType::Execution,
     };
-    Ending::failed(text, kind, error.to_string())
+    let mut words = error.to_string();
+    if let ModelError::Quota { reset_after: Some(after), .. } = error {
+        words = format!("{words}; it resets at {}", app.clock().now().plus(*after));
+    }
+    Ending::failed(text, kind, words)
 }
 
 /// The last messages of the session and the task itself, within bounds. What failed is not part of it.

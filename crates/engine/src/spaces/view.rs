@@ -1,5 +1,6 @@
 //! What can be seen of a space and its agents.
 
+use artel_domain::session::ErrorType;
 use artel_domain::{AgentId, ProjectId, Timestamp, UserId};
 use artel_storage::{Scope, agents, projects, tasks};
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub enum Doing {
     Idle,
     /// Idle, and its last task failed.
     Error,
+    /// Idle, and its model service has no quota left.
+    Quota,
     Processing,
     /// As much as it may at a time; more would wait.
     Busy,
@@ -53,6 +56,8 @@ pub struct AgentStatusView {
     pub running: u64,
     pub waiting: u64,
     pub concurrency_limit: u8,
+    /// Why its last task failed, if it did; of a quota, with the time of its reset where that is known.
+    pub last_error: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -133,17 +138,20 @@ impl App {
             Box::pin(async move {
                 let agent = agents::get(conn, scope, id).await?;
                 let load = tasks::load(conn, project, id).await?;
-                Ok((agent, load, tasks::last_failed(conn, project, id).await?))
+                Ok((agent, load, tasks::last_failure(conn, project, id).await?))
             })
         });
-        let (agent, (running, waiting), failed) = read.await?;
+        let (agent, (running, waiting), failure) = read.await?;
         let limit = agent.config.concurrency_limit;
         let full = running >= u64::from(limit);
         let status = match (running, waiting) {
             (_, waiting) if full && waiting >= WAITING as u64 => Doing::AtCapacity,
             _ if full => Doing::Busy,
-            (0, 0) if failed => Doing::Error,
-            (0, 0) => Doing::Idle,
+            (0, 0) => match failure.as_ref().map(|task| task.error_type) {
+                None => Doing::Idle,
+                Some(Some(ErrorType::Quota)) => Doing::Quota,
+                Some(_) => Doing::Error,
+            },
             (_, _) => Doing::Processing,
         };
         let registered = agent.registered;
@@ -154,6 +162,7 @@ impl App {
             running,
             waiting,
             concurrency_limit: limit,
+            last_error: failure.and_then(|task| task.error),
         })
     }
 

@@ -56,6 +56,9 @@ pub(super) struct AnswerBody {
     error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_type: Option<ErrorType>,
+    /// What was drawn from the agent's memory.
+    #[schema(value_type = Vec<Object>)]
+    context: Vec<serde_json::Value>,
     usage: Option<Usage>,
 }
 
@@ -75,6 +78,7 @@ impl From<Message> for AnswerBody {
             success,
             error,
             error_type,
+            context: Vec::new(),
             usage,
         }
     }

@@ -74,7 +74,7 @@ async fn faults_of_the_service() {
     let stub = stub(&json!({"rules": [
         {"when": {"last_user": "busy"}, "fault": {"type": "status", "status": 429, "retry_after": 1}, "then": [{"reply": {"text": "at last"}}]},
         {"when": {"last_user": "refused"}, "fault": {"type": "status", "status": 400}},
-        {"when": {"last_user": "quota"}, "fault": {"type": "status", "status": 429, "error": "insufficient_quota"}},
+        {"when": {"last_user": "quota"}, "fault": {"type": "status", "status": 429, "error": "insufficient_quota", "retry_after": 3600}},
         {"when": {"last_user": "cut"}, "reply": {"text": "half of an answer", "chunk": 4}, "fault": {"type": "cut", "after": 2}},
     ]})).await;
     let base = format!("{}/v1", stub.url());
@@ -107,4 +107,14 @@ async fn faults_of_the_service() {
     assert_eq!(asked("busy"), 2, "once more, after the pause it asked for");
     assert_eq!(asked("refused"), 1, "a lasting fault is not tried again");
     assert_eq!(asked("quota"), 1);
+
+    let [quota] = &ask(&ada, "openai/gpt-4o", &["quota"]).await[..] else { unreachable!() };
+    assert!(quota.body["error"].as_str().unwrap().contains("it resets at 20"), "{}", quota.body);
+    let projects = ada.list("/my/projects", "projects").await.unwrap();
+    let project = format!("/my/projects/{}", projects.last().unwrap()["id"].as_str().unwrap());
+    let agent = quota.body["agent_id"].as_str().unwrap();
+    let status = ada.get(&format!("{project}/agents/{agent}/status")).await.unwrap().body;
+    assert_eq!((&status["status"], &status["last_error"]), (&json!("quota"), &quota.body["error"]));
+    let metrics = ada.get(&format!("{project}/agents/{agent}/metrics")).await.unwrap().body;
+    assert_eq!(metrics["tasks_failed"], 0, "a used-up quota is no failed task");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{add_agent, empty_project, faults, on_both_sides};
+use crate::{Side, add_agent, empty_project, faults, on_both_sides};
 
 fn names(agents: &Value) -> Vec<&str> {
     agents.as_array().unwrap().iter().map(|agent| agent["name"].as_str().unwrap()).collect()
@@ -178,4 +178,17 @@ on_both_sides! {
         let now = ada.post_once("/my/projects", "k", &json!({"name": "Third"})).await.unwrap();
         assert_eq!(now.status, 201, "a refusal is not remembered as the answer");
     }
+}
+
+/// WS-2.1: where the packs' model is not to be had, their agents can be given another.
+#[tokio::test]
+async fn a_pack_with_the_model_at_hand() {
+    let world =
+        Side::Embedded.start_with(&[("ARTEL_DEFAULT_MODEL", "anthropic/claude-sonnet-4-5")]);
+    let made = world.user("ada").post("/my/projects", &json!({"name": "x"})).await.unwrap();
+    let agents = made.body["agents"].as_array().unwrap();
+    assert!(
+        agents.len() == 4
+            && agents.iter().all(|agent| agent["config"]["model"] == "anthropic/claude-sonnet-4-5")
+    );
 }
