@@ -56,6 +56,7 @@ events! {
         MessageCreated = "message_created",
         DirectAgentCall = "direct_agent_call",
         TaskStarted = "task_started",
+        TaskProgress = "task_progress",
         TaskCompleted = "task_completed",
         TaskFailed = "task_failed",
         TaskCancelled = "task_cancelled",
@@ -140,6 +141,15 @@ pub struct DirectAgentCall {
 pub struct TaskStarted {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+}
+
+/// The work goes on: a step of it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TaskProgress {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    #[schema(example = "Tool used: list_agents")]
+    pub detail: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

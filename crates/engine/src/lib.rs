@@ -15,6 +15,7 @@ mod packs;
 mod projects;
 mod reconciler;
 mod spaces;
+mod tools;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use crate::limits::Limits;
 use crate::packs::Packs;
 use crate::spaces::Spaces;
 use crate::spaces::cache::AgentCache;
+use crate::tools::Tools;
 
 /// Who asks. Made by [`Accounts`] from a token that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,6 +100,7 @@ struct Inner {
     packs: Packs,
     spaces: Spaces,
     cache: AgentCache,
+    tools: Tools,
     providers: Providers,
     schemas: Schemas,
     /// Identifies this process among all that ever shared the database.
@@ -121,6 +124,7 @@ impl App {
             feeds,
             packs,
             spaces: Spaces::default(),
+            tools: Tools::new(),
             cache: AgentCache::new(storage.db.clone(), Arc::clone(&storage.bus)),
             providers: Providers::from(settings.providers.clone()),
             schemas: Schemas::new()?,

@@ -25,6 +25,7 @@ pub(crate) mod keeping;
 pub(crate) mod turn;
 pub(crate) mod view;
 pub(crate) mod word;
+pub(crate) mod work;
 
 use desk::{Desk, Started};
 

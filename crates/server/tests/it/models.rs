@@ -118,3 +118,72 @@ async fn faults_of_the_service() {
     let metrics = ada.get(&format!("{project}/agents/{agent}/metrics")).await.unwrap().body;
     assert_eq!(metrics["tasks_failed"], 0, "a used-up quota is no failed task");
 }
+
+/// The turn loop: a model that calls tools gets their results, until it has answered; usage is that of all steps. A
+/// tool that was not offered is refused to the model, and one that never ends is stopped. OR-5.1: cost is the sum.
+#[tokio::test]
+async fn tools_are_called_until_there_is_an_answer() {
+    let call = |name: &str| json!([{"name": name, "arguments": {}}]);
+    let stub = stub(&json!({
+        "usage": {"input": 1000, "output": 100, "cached": 0},
+        "rules": [
+            {"when": {"last_user": "for ever"}, "reply": {"tool_calls": call("list_agents")}},
+            {"when": {"has_tool_result": true}, "reply": {"text": "That is the team."}},
+            {"when": {"last_user": "other"}, "reply": {"tool_calls": call("rm_rf")}},
+            {"reply": {"text": "Let me look.", "tool_calls": call("list_agents")}},
+        ],
+    }))
+    .await;
+    let (url, openai) = (stub.url(), format!("{}/v1", stub.url()));
+    let world = Side::Embedded.start_with(&[
+        ("OPENAI_API_KEY", "sk-test"),
+        ("OPENAI_BASE_URL", &openai),
+        ("ANTHROPIC_API_KEY", "sk-test"),
+        ("ANTHROPIC_BASE_URL", &url),
+        ("GEMINI_API_KEY", "sk-test"),
+        ("GEMINI_BASE_URL", &url),
+    ]);
+    let ada = world.user("ada");
+    for model in ["openai/gpt-4o", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash"] {
+        let project = empty_project(&ada).await;
+        let agent = json!({"name": "a", "model": model, "tools": ["list_agents", "unknown"], "metadata": {"role": "lead"}});
+        assert_eq!(ada.post(&format!("{project}/agents"), &agent).await.unwrap().status, 201);
+        let session = ada.post(&format!("{project}/chat/sessions"), &json!({})).await.unwrap();
+        let path = format!("{project}/chat/{}/message", session.id().unwrap());
+        let mut answers = Vec::new();
+        for text in ["who is here", "other", "for ever"] {
+            answers.push(
+                ada.post(&path, &json!({"content": text, "target_agent": "a"})).await.unwrap().body,
+            );
+        }
+        assert_eq!(
+            answers[0]["content"], "Let me look.\n\nThat is the team.",
+            "{model}: {}",
+            answers[0]
+        );
+        assert_eq!(answers[0]["usage"]["input_tokens"], 2000, "{model}: both steps");
+        assert_eq!(answers[1]["content"], "That is the team.", "{model}: {}", answers[1]);
+        assert!(
+            answers[2]["error"].as_str().unwrap().contains("no end in 20 steps"),
+            "{model}: {}",
+            answers[2]
+        );
+        let said: Vec<_> = stub.requests().iter().map(|request| request.body.to_string()).collect();
+        assert!(
+            said.iter().any(|body| body.contains("lead") && body.contains("takes_tasks")),
+            "{model}: the result"
+        );
+        assert!(
+            said.iter().any(|body| body.contains("There is no tool named")),
+            "{model}: the refusal"
+        );
+        let mut events = ada.events(&format!("{project}/events"), Some(0)).await.unwrap();
+        let told = loop {
+            let frame = events.numbered().await.unwrap().unwrap().1;
+            if frame.event == "task_progress" {
+                break frame.payload()["detail"].clone();
+            }
+        };
+        assert_eq!(told, "Tool used: list_agents");
+    }
+}

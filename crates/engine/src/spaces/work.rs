@@ -1,0 +1,246 @@
+//! An agent at work: its model is asked, the tools it calls are run, and it is asked again, until it has answered.
+
+use std::time::Duration;
+
+use artel_agents::llm::chat::{
+    Message as Said, Piece, Request, Stop, ToolCall, ToolSpec, Usage as Counted,
+};
+use artel_agents::llm::providers::Resolved;
+use artel_agents::llm::retry::{self, Policy};
+use artel_agents::llm::{Error as ModelError, prices, tokens};
+use artel_domain::event::{MessageDelta, TaskProgress};
+use artel_domain::session::{ErrorType, Role, Usage};
+use artel_domain::{Agent, Event};
+use artel_storage::tasks::End;
+use artel_storage::{Lane, Scope, events};
+use futures_util::StreamExt;
+
+use super::ending::Ending;
+use super::turn::Brief;
+use crate::{App, Result};
+
+/// What an agent is told of the conversation.
+const HISTORY_TOKENS: u64 = 4000;
+/// How long a model may take to begin, and to go on.
+const FIRST_PIECE: Duration = Duration::from_secs(25);
+const SILENCE: Duration = Duration::from_secs(25);
+/// The longest answer that is kept.
+const LONGEST: usize = 4 * 1024 * 1024;
+/// How often a model may be asked for one task.
+const STEPS: usize = 20;
+/// Tokens that one task may take, of all its steps.
+const TOKENS: u64 = 1_000_000;
+
+/// Works on the task until there is an answer, or none to be had.
+pub(super) async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent) -> Ending {
+    let resolved = match app.0.providers.resolve(&agent.config.model) {
+        Ok(resolved) => resolved,
+        Err(error) => {
+            return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
+        }
+    };
+    let mut work =
+        Work { app, scope, brief, agent, model: &resolved, text: String::new(), usage: None };
+    let end = work.run().await;
+    Ending { text: work.text, end, usage: work.usage }
+}
+
+struct Work<'a> {
+    app: &'a App,
+    scope: Scope,
+    brief: &'a Brief,
+    agent: &'a Agent,
+    model: &'a Resolved,
+    /// Everything that was said so far.
+    text: String,
+    /// What all steps so far took.
+    usage: Option<Usage>,
+}
+
+/// What a model said when it was asked once.
+#[derive(Debug, Default)]
+struct Step {
+    text: String,
+    calls: Vec<ToolCall>,
+}
+
+impl Work<'_> {
+    async fn run(&mut self) -> End {
+        let names = self.agent.config.tools.iter().map(|tool| tool.0.as_str());
+        let tools = self.app.0.tools.offered(names);
+        let mut messages = conversation(self.brief);
+        for _ in 0..STEPS {
+            let Step { text, calls } = match self.ask(&messages, &tools).await {
+                Ok(step) => step,
+                Err(end) => return end,
+            };
+            if calls.is_empty() {
+                return End::Completed;
+            }
+            let taken = self.usage.as_ref().map_or(0, |it| it.input_tokens + it.output_tokens);
+            if taken > TOKENS {
+                return failed(format!("The task took {taken} tokens, which is too many"));
+            }
+            messages.push(Said::Assistant { text, calls: calls.clone() });
+            for call in calls {
+                messages.push(self.call(call, &tools).await);
+            }
+        }
+        failed(format!("The agent came to no end in {STEPS} steps"))
+    }
+
+    /// Asks the model and lets what it writes fly by.
+    async fn ask(
+        &mut self,
+        messages: &[Said],
+        tools: &[ToolSpec],
+    ) -> std::result::Result<Step, End> {
+        let config = &self.agent.config;
+        let request = Request {
+            model: self.model.name.clone(),
+            system: config.system_prompt.clone(),
+            messages: messages.to_vec(),
+            tools: tools.to_vec(),
+            temperature: config.temperature,
+            max_tokens: config.max_tokens,
+            first_piece: FIRST_PIECE,
+            silence: SILENCE,
+        };
+        let task = self.brief.task.id;
+        let told = |failed| tracing::info!(%task, %failed, "the model will be asked again");
+        let model = self.model.model.as_ref();
+        let (policy, chance) = (Policy::default(), retry::chance);
+        let asked = retry::ask_with_retries(model, &request, &policy, &chance, told).await;
+        let mut stream = asked.map_err(|error| failure(self.app, &error))?;
+        let mut step = Step::default();
+        while let Some(piece) = stream.next().await {
+            match piece.map_err(|error| failure(self.app, &error))? {
+                Piece::Text(more) => {
+                    if step.text.is_empty() && !self.text.is_empty() {
+                        self.say("\n\n".to_owned());
+                    }
+                    step.text.push_str(&more);
+                    self.say(more);
+                    if self.text.len() > LONGEST {
+                        return Err(failed("The answer is too long"));
+                    }
+                }
+                Piece::Call(call) => step.calls.push(call),
+                Piece::End { stop, usage } => {
+                    self.count(usage);
+                    return match stop {
+                        Stop::Done | Stop::Tools | Stop::Length => Ok(step),
+                        Stop::Filtered => {
+                            Err(failed("The model service's filter stopped the answer"))
+                        }
+                    };
+                }
+            }
+        }
+        Err(failed("The answer broke off"))
+    }
+
+    fn say(&mut self, text: String) {
+        self.text.push_str(&text);
+        let task = &self.brief.task;
+        let delta = MessageDelta { task_id: task.id, agent_id: task.agent_id, text };
+        self.app.0.feeds.whisper(self.scope.project, task.session_id, &delta.into());
+    }
+
+    /// Adds what a step took.
+    fn count(&mut self, counted: Counted) {
+        let model = self.model.full_name();
+        let cost = prices::cost(&model, &counted).map(|cost| cost.amount.as_dollars());
+        let nothing = Usage {
+            model,
+            input_tokens: 0,
+            cached_tokens: 0,
+            output_tokens: 0,
+            estimated: false,
+            cost: Some(0.0),
+        };
+        let before = self.usage.take().unwrap_or(nothing);
+        self.usage = Some(Usage {
+            model: before.model,
+            input_tokens: before.input_tokens + counted.input,
+            cached_tokens: before.cached_tokens + counted.cached,
+            output_tokens: before.output_tokens + counted.output,
+            estimated: before.estimated || counted.estimated,
+            // One step of unknown price makes the whole unknown.
+            cost: before.cost.zip(cost).map(|(before, cost)| before + cost),
+        });
+    }
+
+    /// Runs a tool and tells of it.
+    async fn call(&self, call: ToolCall, tools: &[ToolSpec]) -> Said {
+        let done = self.app.0.tools.call(self.app, self.scope, tools, &call).await;
+        if let Err(error) = self.tell(&call, done.failed).await {
+            tracing::warn!(task = %self.brief.task.id, %error, "a tool's use could not be told");
+        }
+        Said::ToolResult {
+            id: call.id,
+            name: call.name,
+            content: done.content,
+            failed: done.failed,
+        }
+    }
+
+    async fn tell(&self, call: &ToolCall, failed: bool) -> Result<()> {
+        let (task, now) = (&self.brief.task, self.app.clock().now());
+        let how = if failed { "failed" } else { "used" };
+        let progress = TaskProgress {
+            task_id: task.id,
+            agent_id: task.agent_id,
+            detail: format!("Tool {how}: {}", call.name),
+        };
+        let (project, session, event) =
+            (self.scope.project, task.session_id, Event::from(progress));
+        let write = self.app.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move { events::append(conn, project, Some(session), now, &event).await })
+        });
+        write.await?;
+        Ok(())
+    }
+}
+
+fn failed(error: impl Into<String>) -> End {
+    End::Failed { error: error.into(), error_type: ErrorType::Execution }
+}
+
+fn failure(app: &App, error: &ModelError) -> End {
+    let kind = match error {
+        ModelError::Timeout => ErrorType::Timeout,
+        ModelError::Quota { .. } => ErrorType::Quota,
+        ModelError::Unauthorised => ErrorType::Configuration,
+        ModelError::Busy { .. }
+        | ModelError::Unreachable(_)
+        | ModelError::Cut(_)
+        | ModelError::Refused { .. }
+        | ModelError::Malformed(_) => ErrorType::Execution,
+    };
+    let mut words = error.to_string();
+    if let ModelError::Quota { reset_after: Some(after), .. } = error {
+        words = format!("{words}; it resets at {}", app.clock().now().plus(*after));
+    }
+    End::Failed { error: words, error_type: kind }
+}
+
+/// The last messages of the session and the task itself, within bounds. What failed is not part of it.
+fn conversation(brief: &Brief) -> Vec<Said> {
+    let mut budget = HISTORY_TOKENS;
+    let mut said = vec![Said::User(brief.asked.clone())];
+    for message in brief.before.iter().rev() {
+        if message.outcome.as_ref().is_some_and(|outcome| !outcome.success) {
+            continue;
+        }
+        let Some(left) = budget.checked_sub(tokens::estimate(&message.content)) else { break };
+        budget = left;
+        let text = message.content.clone();
+        said.push(match message.role {
+            Role::User | Role::System => Said::User(text),
+            Role::Assistant => Said::Assistant { text, calls: Vec::new() },
+        });
+    }
+    said.reverse();
+    said
+}
