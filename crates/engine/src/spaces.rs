@@ -53,8 +53,8 @@ struct State {
     used: Instant,
     /// What people were told is wrong.
     alerts: BTreeSet<&'static str>,
-    /// How many agents had been crowded out of the cache when it was last looked.
-    crowded_out: Option<u64>,
+    /// How many agents had been crowded out of the cache when people were last told.
+    crowded_out: u64,
 }
 
 impl Spaces {
@@ -129,7 +129,7 @@ impl Space {
             settled: None,
             used: Instant::now(),
             alerts: BTreeSet::new(),
-            crowded_out: None,
+            crowded_out: app.0.cache.crowded_out(),
         };
         let space =
             Self { scope, desk: Desk::default(), state: Mutex::new(state), opened: Instant::now() };
@@ -195,9 +195,13 @@ impl Space {
         }
     }
 
-    /// Whether agents were crowded out of the cache since it was last looked.
-    fn crowded_out_since(&self, now: u64) -> bool {
-        lock(&self.state).crowded_out.replace(now).is_some_and(|before| before < now)
+    /// Whether agents were crowded out of the cache since people were last told.
+    fn is_crowded(&self, crowded_out: u64) -> bool {
+        lock(&self.state).crowded_out < crowded_out
+    }
+
+    fn saw_crowd(&self, crowded_out: u64) {
+        lock(&self.state).crowded_out = crowded_out;
     }
 
     pub(crate) fn uptime(&self) -> Duration {

@@ -20,7 +20,8 @@ use artel_domain::{
 use artel_storage::approvals::{Answer, Answered};
 use artel_storage::users::{LOCAL, NewUser};
 use artel_storage::{
-    Database, Db, Error, Lane, Scope, approvals, events, leases, plans, projects, users,
+    Database, Db, Error, Lane, Scope, agents, approvals, events, leases, plans, projects, sessions,
+    tasks, users,
 };
 use artel_testkit::postgres;
 use serde_json::json;
@@ -438,4 +439,51 @@ async fn postgres_gone_and_back() {
     }
     assert!(!db.failing());
     db.ping().await.unwrap();
+}
+
+/// R29: a database of the version before keeps its conversations and its tasks, on both databases.
+#[tokio::test]
+async fn a_database_of_before_is_brought_up_to_date() {
+    let ground = include_str!("../migrations/0001_ground.sql");
+    let ids: [String; 6] = std::array::from_fn(|_| TaskId::new(&SystemClock).to_string());
+    let [project, agent, session, asked, answer, task] = &ids;
+    let old = format!(
+        "create table migrations (name text primary key, applied_at bigint not null);
+         {ground}
+         insert into migrations values ('0001_ground', 1);
+         insert into users (id, issuer, subject, role, created_at) values (7, 'artel', 'ada', 'user', 1);
+         insert into projects (id, user_id, name, created_at, updated_at) values ('{project}', 7, 'old', 1, 1);
+         insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at)
+             values ('{agent}', 7, '{project}', 'a', 'ready', '{{}}', 1, 1);
+         insert into sessions (id, user_id, project_id, title, message_count, created_at, updated_at)
+             values ('{session}', 7, '{project}', 't', 2, 1, 1);
+         insert into messages (id, session_id, place, role, content, task_id, created_at)
+             values ('{asked}', '{session}', 1, 'user', 'hello', '{task}', 1),
+                    ('{answer}', '{session}', 2, 'assistant', 'hi', '{task}', 2);
+         insert into tasks (id, user_id, project_id, session_id, agent_id, message_id, status, priority, created_at)
+             values ('{task}', 7, '{project}', '{session}', '{agent}', '{asked}', 'queued', 'normal', 1);"
+    );
+    let (folder, server) = (tempfile::tempdir().unwrap(), postgres::database().unwrap());
+    let path = folder.path().join("artel.db");
+    let link = rusqlite::Connection::open(&path).unwrap();
+    link.execute_batch(&old.replace("{clustered}", "without rowid")).unwrap();
+    drop(link);
+    postgres::execute(server.url(), &old.replace("{clustered}", "")).unwrap();
+    let scope = Scope { user: UserId(7), project: project.parse().unwrap() };
+    for place in [Database::Sqlite(path), Database::Postgres(server.url().to_owned())] {
+        let db = Db::open(&place).await.unwrap();
+        let (found, said, team) = db
+            .read(move |conn| {
+                Box::pin(async move {
+                    let left = tasks::unfinished(conn, scope.project).await?;
+                    let said = sessions::answer(conn, &left[0]).await?;
+                    Ok((left, said, agents::all(conn, scope).await?))
+                })
+            })
+            .await
+            .unwrap();
+        assert_eq!(found[0].id.to_string(), *task);
+        assert_eq!(said.unwrap().content, "hi");
+        assert!(team[0].registered);
+    }
 }

@@ -123,7 +123,7 @@ impl App {
             let detail = format!("{failed} of {all} tasks of the last {minutes} minutes failed");
             troubles.insert("error_rate", (Wellness::Degraded, detail));
         }
-        if space.crowded_out_since(self.0.cache.crowded_out()) {
+        if space.is_crowded(self.0.cache.crowded_out()) {
             let detail = "More agents are in use than there is room for in the cache";
             troubles.insert("cache_overflow", (Wellness::Degraded, detail.to_owned()));
         }
@@ -132,7 +132,9 @@ impl App {
 
     /// Tells of what has become wrong with a space, or well again: an event, a line in the log, and a figure.
     pub(super) async fn alert(&self, space: &Arc<Space>) -> Result<()> {
+        let crowded_out = self.0.cache.crowded_out();
         let troubles = self.examine(space).await?;
+        space.saw_crowd(crowded_out);
         let Some(lease) = space.lease() else { return Ok(()) };
         let mut alerts = Vec::new();
         for (code, (_, detail)) in &troubles {
