@@ -70,6 +70,7 @@ const TITLE: usize = 80;
 /// How often the row of a task on another node is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 const QUEUE_FULL: &str = "queue_full";
+const SPACE_CLOSED: &str = "space_closed";
 const NOT_REGISTERED: &str = "not_registered";
 
 impl App {
@@ -218,7 +219,27 @@ impl App {
         key: Option<IdempotencyKey>,
     ) -> Result<Sent> {
         let scope = Scope { user: caller.user, project };
-        let SendMessage { content, target_agent, priority } = input.into_inner();
+        let input = input.into_inner();
+        loop {
+            let sent = self.store(caller, scope, session, input.clone(), key.clone()).await;
+            match sent {
+                // It was closed in between: there is a new one for who asks.
+                Err(error) if error.code == SPACE_CLOSED => {}
+                sent => return sent,
+            }
+        }
+    }
+
+    /// Stores the message by way of the space that is open now.
+    async fn store(
+        &self,
+        caller: &Caller,
+        scope: Scope,
+        session: SessionId,
+        input: SendMessage,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Sent> {
+        let SendMessage { content, target_agent, priority } = input;
         let target = target_agent.ok_or_else(|| {
             Error::invalid_field("target_agent", "is required: name the agent that should answer")
         })?;
@@ -236,12 +257,11 @@ impl App {
             space,
             hand: Arc::clone(&hand),
         };
-        let db = &self.0.storage.db;
-        let sent =
-            idempotent::once(db, self.clock(), Lane::Project(project), caller, key, move |conn| {
-                Box::pin(async move { draft.store(conn).await })
-            })
-            .await;
+        let (db, lane) = (&self.0.storage.db, Lane::Project(scope.project));
+        let sent = idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
+            Box::pin(async move { draft.store(conn).await })
+        })
+        .await;
         hand.play(self, sent.is_ok());
         sent.map_err(|error| match error.code {
             QUEUE_FULL => {
@@ -348,6 +368,7 @@ impl Draft {
             self.hand.push(agent.id, ticket).map_err(|refused| match refused {
                 Refused::Full => artel_storage::Error::Refused(QUEUE_FULL),
                 Refused::Unregistered => artel_storage::Error::Refused(NOT_REGISTERED),
+                Refused::Shut => artel_storage::Error::Refused(SPACE_CLOSED),
             })?;
             begun = self.hand.begin(self.task);
         }

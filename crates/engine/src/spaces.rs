@@ -70,8 +70,10 @@ impl Spaces {
             // Somebody else's project: it does not exist.
             Ok(_) => Err(crate::Error::not_found("project")),
             Err(error) => {
-                lock(&self.open)
-                    .retain(|project, cell| *project != scope.project || cell.initialized());
+                let mut open = lock(&self.open);
+                if open.get(&scope.project).is_some_and(|cell| !cell.initialized()) {
+                    open.remove(&scope.project);
+                }
                 Err(error)
             }
         }
@@ -89,7 +91,9 @@ impl Spaces {
     /// Takes out spaces that nobody has used for a while and that have no work.
     pub(crate) fn take_idle(&self, idle: Duration) -> Vec<Arc<Space>> {
         let mut open = lock(&self.open);
-        let idle = open.extract_if(|_, cell| cell.get().is_some_and(|space| space.rests(idle)));
+        let idle = open.extract_if(|_, cell| {
+            cell.get().is_some_and(|space| space.rests(idle) && space.desk.shut_if_empty())
+        });
         idle.filter_map(|(_, cell)| cell.get().cloned()).collect()
     }
 
@@ -97,7 +101,7 @@ impl Spaces {
     pub(crate) fn close_if_idle(&self, project: ProjectId) -> bool {
         let mut open = lock(&self.open);
         let busy = |cell: &Arc<OnceCell<Arc<Space>>>| {
-            cell.get().is_some_and(|space| space.desk.size().1 > 0)
+            cell.get().is_some_and(|space| !space.desk.shut_if_empty())
         };
         if open.get(&project).is_some_and(busy) {
             return false;

@@ -133,8 +133,6 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(spaces::clean_up))
         .routes(routes!(spaces::reset))
         .routes(routes!(spaces::clear_cache))
-        .routes(routes!(spaces::all))
-        .routes(routes!(spaces::reset_any))
         .routes(routes!(chat::create, chat::list))
         .routes(routes!(chat::get, chat::rename, chat::delete))
         .routes(routes!(chat::messages))
@@ -144,6 +142,8 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(events::stream))
         .routes(routes!(events::of_session))
         .routes(routes!(admin::users))
+        .routes(routes!(admin::spaces))
+        .routes(routes!(admin::reset_space))
 }
 
 /// `/my/projects/` and `/my/projects` are one. The documentation's pages have their own idea of it.

@@ -29,6 +29,8 @@ pub(crate) enum Refused {
     /// There is no such agent on the board.
     Unregistered,
     Full,
+    /// The space was closed; there is, or will be, another.
+    Shut,
 }
 
 #[derive(Debug, Default)]

@@ -29,6 +29,8 @@ struct State {
     board: Board,
     /// Tasks that have not ended here: how to stop each, and who waits for its end.
     attended: HashMap<TaskId, Attended>,
+    /// The space was closed: who still has it in hand must get the one that came after it.
+    shut: bool,
 }
 
 #[derive(Debug)]
@@ -73,9 +75,17 @@ impl Desk {
         state.dismiss(tasks);
     }
 
-    /// Everything is stopped, and everybody leaves.
+    /// Takes nothing more, if nothing is under way; says whether it does not.
+    pub(crate) fn shut_if_empty(&self) -> bool {
+        let mut state = self.lock();
+        state.shut |= state.board.size().1 == 0;
+        state.shut
+    }
+
+    /// Everything is stopped, everybody leaves, and nothing more is taken.
     pub(crate) fn clear(&self) {
         let mut state = self.lock();
+        state.shut = true;
         let tasks: Vec<_> = state.attended.keys().copied().collect();
         state.dismiss(tasks);
         state.board = Board::default();
@@ -85,6 +95,9 @@ impl Desk {
     /// board's order is that of the commits.
     pub(crate) fn push(&self, agent: AgentId, ticket: Ticket) -> Result<(), Refused> {
         let mut state = self.lock();
+        if state.shut {
+            return Err(Refused::Shut);
+        }
         state.board.push(agent, ticket)?;
         let attended = Attended { stop: CancellationToken::new(), fate: watch::Sender::default() };
         state.attended.insert(ticket.task, attended);
@@ -296,6 +309,30 @@ mod tests {
                 }
                 assert!(!space.desk.attends(first));
                 assert!((1..=2).contains(&space.ran.load(Ordering::SeqCst)));
+            },
+            SCHEDULES,
+        );
+    }
+
+    /// WS-8.1: a space is closed only when nothing is under way, and one that is closed takes nothing: however sending
+    /// and closing meet, what was taken runs.
+    #[test]
+    fn a_shut_desk_forgets_nothing() {
+        shuttle::check_random(
+            || {
+                let space = Space::new();
+                let sender = {
+                    let space = Arc::clone(&space);
+                    thread::spawn(move || space.send(session()).is_some())
+                };
+                let shut = space.desk.shut_if_empty();
+                let taken = sender.join().unwrap();
+                while space.desk.size().1 > 0 {
+                    thread::yield_now();
+                }
+                assert_eq!(space.ran.load(Ordering::SeqCst), usize::from(taken));
+                assert!(taken || shut, "refused only when it is shut");
+                assert_eq!(space.send(session()).is_none(), shut);
             },
             SCHEDULES,
         );

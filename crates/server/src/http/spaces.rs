@@ -1,26 +1,15 @@
 //! What projects and their agents are doing.
 
-use artel_domain::{Agent, AgentId, ProjectId, Role};
-use artel_engine::{
-    AgentMetrics, AgentStatusView, Caller, CleanedUp, Cleared, Error, Health, Kind, Listed, Reset,
-    SpaceView,
-};
+use artel_domain::{Agent, AgentId, ProjectId};
+use artel_engine::{AgentMetrics, AgentStatusView, CleanedUp, Cleared, Health, Reset, SpaceView};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::Http;
 use super::error::{Answer, ErrorBody};
-use super::extract::{Authenticated, Ids, Paging, Parameters};
-use super::responses::{Guarded, Lookup};
-
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Spaces {
-    spaces: Vec<SpaceView>,
-    total: u64,
-}
+use super::extract::{Authenticated, Ids};
+use super::responses::Lookup;
 
 /// What an agent is doing.
 #[utoipa::path(
@@ -170,52 +159,4 @@ pub(super) async fn clear_cache(
     Ids(project): Ids<ProjectId>,
 ) -> Answer<Json<Cleared>> {
     Ok(Json(http.app().clear_agent_cache(&caller, project).await?))
-}
-
-/// The spaces that are open on this node.
-#[utoipa::path(
-    get, path = "/admin/spaces", tag = "admin",
-    params(Paging),
-    responses(
-        (status = 200, body = Spaces),
-        (status = 403, description = "Not an administrator", body = ErrorBody),
-        (status = 422, body = ErrorBody),
-        Guarded,
-    )
-)]
-pub(super) async fn all(
-    State(http): State<Http>,
-    Authenticated(caller): Authenticated,
-    Parameters(paging): Parameters<Paging>,
-) -> Answer<Json<Spaces>> {
-    only_administrators(&caller)?;
-    let Listed { items: spaces, total } = http.app().spaces(paging.page()?).await?;
-    Ok(Json(Spaces { spaces, total }))
-}
-
-/// Stop everything in anybody's space at once, and open it anew.
-#[utoipa::path(
-    post, path = "/admin/spaces/{project_id}/reset", tag = "admin",
-    params(("project_id" = ProjectId, Path)),
-    responses(
-        (status = 200, body = Reset),
-        (status = 403, description = "Not an administrator", body = ErrorBody),
-        Lookup,
-    )
-)]
-pub(super) async fn reset_any(
-    State(http): State<Http>,
-    Authenticated(caller): Authenticated,
-    Ids(project): Ids<ProjectId>,
-) -> Answer<Json<Reset>> {
-    only_administrators(&caller)?;
-    Ok(Json(http.app().reset_any_space(project).await?))
-}
-
-fn only_administrators(caller: &Caller) -> Answer<()> {
-    if caller.role == Role::Admin {
-        return Ok(());
-    }
-    let code = "not_an_administrator";
-    Err(Error::new(Kind::Forbidden, code, "This is for administrators").into())
 }
