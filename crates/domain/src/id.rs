@@ -29,6 +29,14 @@ macro_rules! ids {
             pub fn new(clock: &dyn Clock) -> Self {
                 Self(version7(clock))
             }
+
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
         }
 
         impl fmt::Display for $name {
@@ -68,6 +76,8 @@ ids! {
     PlanId,
     /// A question to a person.
     ApprovalId,
+    /// Something that an agent remembers.
+    InteractionId,
 }
 
 /// A user of this server.

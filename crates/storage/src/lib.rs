@@ -17,6 +17,7 @@ pub mod projects;
 pub mod sessions;
 pub mod tasks;
 pub mod users;
+pub mod vectors;
 
 use std::path::PathBuf;
 use std::sync::Arc;
