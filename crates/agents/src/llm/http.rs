@@ -138,12 +138,13 @@ impl Endpoint {
     pub(super) async fn post(
         &self,
         path: &str,
+        accept: &'static str,
         extra: Option<(&'static str, &'static str)>,
         body: &Value,
     ) -> Result<Response<Incoming>, Error> {
         let mut request = http::Request::post(format!("{}{path}", self.base))
             .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream")
+            .header(ACCEPT, accept)
             .header(USER_AGENT, concat!("artel/", env!("CARGO_PKG_VERSION")));
         if let Some((name, value)) = extra {
             request = request.header(name, value);

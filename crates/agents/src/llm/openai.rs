@@ -1,9 +1,12 @@
-//! `OpenAI`'s chat completions, and every service that speaks them: Ollama, vLLM, llama.cpp, LM Studio, `OpenRouter`.
+//! `OpenAI`'s chat completions and embeddings, and every service that speaks them: Ollama, vLLM, llama.cpp, LM Studio, `OpenRouter`.
 //!
 //! The model is done when it gives its finish reason. Usage follows in a frame of its own, where the service knows
 //! `stream_options`; where it does not come, it is estimated.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
+use bytes::Bytes;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -54,6 +57,12 @@ impl OpenAi {
 
     pub fn host(&self) -> &str {
         self.endpoint.host()
+    }
+
+    /// The answer to a request for embeddings, within this time.
+    pub(crate) async fn embeddings(&self, body: Value, within: Duration) -> Result<Bytes, Error> {
+        let call = Call { path: "/embeddings", header: None, body };
+        wire::ask_whole::<Chunks>(&self.endpoint, call, within).await
     }
 }
 
@@ -278,8 +287,6 @@ fn read_delta(delta: Delta, answer: &mut Answer) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn request(model: &str) -> Request {

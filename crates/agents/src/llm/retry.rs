@@ -67,12 +67,22 @@ pub async fn ask_with_retries(
     request: &Request,
     policy: &Policy,
     jitter: &Jitter,
-    mut failed: impl FnMut(Failed) + Send,
+    failed: impl FnMut(Failed) + Send,
 ) -> Result<BoxStream<'static, Result<Piece, Error>>, Error> {
+    with_retries(|| first_piece(model, request), policy, jitter, failed).await
+}
+
+/// Tries until it is done, an error lasts, or the tries are used up.
+pub(crate) async fn with_retries<T, F: Future<Output = Result<T, Error>> + Send>(
+    mut again: impl FnMut() -> F + Send,
+    policy: &Policy,
+    jitter: &Jitter,
+    mut failed: impl FnMut(Failed) + Send,
+) -> Result<T, Error> {
     let mut attempt = 1;
     loop {
-        let error = match first_piece(model, request).await {
-            Ok(pieces) => return Ok(pieces),
+        let error = match again().await {
+            Ok(done) => return Ok(done),
             Err(error) => error,
         };
         if !error.is_passing() || attempt > policy.retries {

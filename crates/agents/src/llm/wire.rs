@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Response};
-use http_body_util::{BodyExt, Limited};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
@@ -59,7 +59,7 @@ pub(super) async fn ask<D: Dialect>(
     dialect: D,
 ) -> Result<Pieces, Error> {
     let started = Instant::now();
-    let opened = timeout(request.first_piece, open::<D>(endpoint, &call)).await;
+    let opened = timeout(request.first_piece, open_stream::<D>(endpoint, &call)).await;
     let response = opened
         .unwrap_or(Err(Error::Timeout))
         .map_err(|error| fault::presentable(error, endpoint.key()))?;
@@ -80,6 +80,24 @@ pub(super) async fn ask<D: Dialect>(
     Ok(pieces.boxed())
 }
 
+/// Asks for an answer that comes whole, within this time.
+pub(super) async fn ask_whole<D: Dialect>(
+    endpoint: &Endpoint,
+    call: Call<'_>,
+    within: Duration,
+) -> Result<Bytes, Error> {
+    let asked = timeout(within, async {
+        let response = open::<D>(endpoint, &call, "application/json").await?;
+        let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
+        body.map(Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
+            true => Error::Malformed("an answer that is too long".to_owned()),
+            false => Error::Cut(causes(&*error)),
+        })
+    });
+    let answer = asked.await.unwrap_or(Err(Error::Timeout));
+    answer.map_err(|error| fault::presentable(error, endpoint.key()))
+}
+
 /// Parses the data of a frame.
 pub(super) fn parse<T: DeserializeOwned>(data: &str) -> Result<T, Error> {
     serde_json::from_str(data).map_err(|error| Error::Malformed(error.to_string()))
@@ -90,25 +108,36 @@ pub(super) fn told<D: Dialect>(status: u16, body: &Value) -> Error {
     fault::by_status(status, &HeaderMap::new(), D::told(status, body))
 }
 
-async fn open<D: Dialect>(
+async fn open_stream<D: Dialect>(
     endpoint: &Endpoint,
     call: &Call<'_>,
 ) -> Result<Response<Incoming>, Error> {
-    let response = endpoint.post(call.path, call.header, &call.body).await?;
-    let status = response.status();
-    let (head, body) = response.into_parts();
-    if !status.is_success() {
-        let told = match timeout(REFUSAL, Limited::new(body, MAX_REFUSAL).collect()).await {
-            Ok(Ok(body)) => refusal::<D>(status.as_u16(), &body.to_bytes()),
-            Ok(Err(_)) | Err(_) => Told::default(),
-        };
-        return Err(fault::by_status(status.as_u16(), &head.headers, told));
-    }
-    let kind = head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("");
+    let response = open::<D>(endpoint, call, "text/event-stream").await?;
+    let kind = response.headers().get(CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("");
     if kind.contains("html") || kind.contains("json") {
         return Err(Error::Malformed(format!("{kind} instead of a stream of events")));
     }
-    Ok(Response::from_parts(head, body))
+    Ok(response)
+}
+
+/// Sends the question. An answer that is a refusal is read as one.
+async fn open<D: Dialect>(
+    endpoint: &Endpoint,
+    call: &Call<'_>,
+    accept: &'static str,
+) -> Result<Response<Incoming>, Error> {
+    let response = endpoint.post(call.path, accept, call.header, &call.body).await?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let (head, body) = response.into_parts();
+    let told = match timeout(REFUSAL, Limited::new(body, MAX_REFUSAL).collect()).await {
+        Ok(Ok(body)) => refusal::<D>(status.as_u16(), &body.to_bytes()),
+        Ok(Err(_)) | Err(_) => Told::default(),
+    };
+    Err(fault::by_status(status.as_u16(), &head.headers, told))
 }
 
 fn refusal<D: Dialect>(status: u16, body: &Bytes) -> Told {
