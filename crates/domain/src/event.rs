@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval;
+use crate::memory::Kind;
 use crate::session::{ErrorType, Message, Usage};
 use crate::{
-    AgentId, AgentStatus, ApprovalId, MessageId, PlanId, RiskLevel, SessionId, TaskId, Timestamp,
-    UserId,
+    AgentId, AgentStatus, ApprovalId, InteractionId, MessageId, PlanId, RiskLevel, SessionId, TaskId,
+    Timestamp, UserId,
 };
 
 macro_rules! events {
@@ -60,6 +61,8 @@ events! {
         TaskCompleted = "task_completed",
         TaskFailed = "task_failed",
         TaskCancelled = "task_cancelled",
+        ContextRetrieved = "context_retrieved",
+        MemoryWarning = "memory_warning",
         TaskPlanCreated = "task_plan_created",
         ApprovalRequired = "approval_required",
         ApprovalResolved = "approval_resolved",
@@ -181,6 +184,34 @@ pub struct MessageDelta {
     pub task_id: TaskId,
     pub agent_id: AgentId,
     pub text: String,
+}
+
+/// What an agent drew from its memory for a task. The texts stand in the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ContextRetrieved {
+    pub task_id: TaskId,
+    pub agent_id: AgentId,
+    pub items: Vec<Retrieved>,
+}
+
+/// One thing that was drawn from memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Retrieved {
+    pub id: InteractionId,
+    pub interaction_type: Kind,
+    pub score: f32,
+}
+
+/// An agent's memory is nearly full, or was full and its oldest entries were deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MemoryWarning {
+    pub agent_id: AgentId,
+    #[schema(example = "agent_coder")]
+    pub name: String,
+    pub total_vectors: u64,
+    pub max_vectors: u64,
+    /// How many entries were deleted to make room.
+    pub deleted: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

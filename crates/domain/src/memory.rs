@@ -50,6 +50,16 @@ impl Interaction {
     }
 }
 
+/// An interaction that was found, and how near it is to what was looked for: 1 is the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Recollection {
+    pub id: InteractionId,
+    pub text: String,
+    #[schema(example = 0.83)]
+    pub score: f32,
+    pub metadata: Facts,
+}
+
 /// What kind of thing happened.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
+use crate::memory::Recollection;
 use crate::{AgentId, MessageId, SessionId, TaskId, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -76,6 +77,9 @@ pub struct Outcome {
     pub error_type: Option<ErrorType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What the agent drew from its memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context: Vec<Recollection>,
 }
 
 /// Why a task gave no answer.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::input::{Checked, Input, Schemas};
+use crate::memory::{Archived, collection};
 use crate::spaces::word::Word;
 use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
 
@@ -30,6 +31,16 @@ pub struct PatchAgent {
     /// Any of the fields of `config`.
     #[schema(value_type = Option<Object>, example = json!({"temperature": 0.2}))]
     pub config: Option<Map<String, Value>>,
+}
+
+/// What becomes of the memory of an agent that is deleted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryFate {
+    #[default]
+    Clear,
+    /// It is kept as an export in the server's data folder, and can be imported again.
+    Archive,
 }
 
 /// The fields of [`AgentConfig`], which may stand flat beside the name.
@@ -128,6 +139,7 @@ impl App {
                 _ => error,
             })?;
         self.agent_changed(scope, created.id).await;
+        self.ensure_collections(scope, std::slice::from_ref(&created)).await;
         Ok(created)
     }
 
@@ -200,27 +212,36 @@ impl App {
         .map_err(|error| if error.code == "conflict" { taken } else { error })?
     }
 
-    /// Deletes the agent and what hangs on it.
+    /// Deletes the agent and what hangs on it; says where its memory was kept, if that was asked for.
     pub async fn delete_agent(
         &self,
         caller: &Caller,
         project: ProjectId,
         id: AgentId,
-    ) -> Result<()> {
+        memory: MemoryFate,
+    ) -> Result<Option<Archived>> {
         let scope = Scope { user: caller.user, project };
+        let archived = match memory {
+            MemoryFate::Archive => Some(self.archive_context(caller, project, id).await?),
+            MemoryFate::Clear => None,
+        };
         let now = self.clock().now();
         let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 let agent = agents::get(conn, scope, id).await?;
-                agents::delete(conn, scope, id).await?;
-                tell(conn, scope, &agent, AgentChange::Deleted, now).await
+                agents::delete(conn, scope, &agent).await?;
+                tell(conn, scope, &agent, AgentChange::Deleted, now).await?;
+                Ok(agent)
             })
         });
-        change.await?;
+        let agent = change.await?;
         // Its tasks went with it: what waits never starts, and what runs is stopped.
         self.agent_changed(scope, id).await;
-        Ok(())
+        if let Err(error) = self.remove_collection(&collection(scope, &agent)).await {
+            tracing::warn!(%error, agent = %id, "the memory of a deleted agent is removed later");
+        }
+        Ok(archived)
     }
 
     /// Reads, changes and writes an agent in one transaction. What `change` refuses changes nothing.
@@ -239,20 +260,30 @@ impl App {
         let write = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
-                let agent = match change(agents::get(conn, scope, id).await?) {
+                let before = agents::get(conn, scope, id).await?;
+                let known_as = collection(scope, &before);
+                let agent = match change(before) {
                     Ok(agent) => Agent { updated_at: now, ..agent },
                     Err(refused) => return Ok(Err(refused)),
                 };
                 agents::update(conn, scope, &agent).await?;
                 tell(conn, scope, &agent, AgentChange::Updated, now).await?;
-                Ok(Ok(agent))
+                Ok(Ok((agent, known_as)))
             })
         });
-        let changed = write.await?;
-        if let Ok(agent) = &changed {
-            self.agent_changed(scope, agent.id).await;
+        let (agent, known_as) = match write.await? {
+            Ok(changed) => changed,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        self.agent_changed(scope, agent.id).await;
+        let name = collection(scope, &agent).name;
+        if name != known_as.name
+            && let Err(error) = self.0.storage.vectors.rename(&known_as, &name).await
+        {
+            // It is found by the agent's id all the same, and named anew when its space is opened.
+            tracing::warn!(%error, agent = %id, "a collection keeps its old name for now");
         }
-        Ok(changed)
+        Ok(Ok(agent))
     }
 }
 

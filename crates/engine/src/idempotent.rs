@@ -36,6 +36,13 @@ impl IdempotencyKey {
         let fingerprint = URL_SAFE_NO_PAD.encode(digest);
         Ok(Self { key: key.to_owned(), fingerprint })
     }
+
+    /// The same for the same request of the same caller under the same key, and for no other.
+    pub(crate) fn digest(&self, caller: &Caller) -> [u8; 16] {
+        let Self { key, fingerprint } = self;
+        let digest = Sha256::digest(format!("{}\n{key}\n{fingerprint}", caller.user).as_bytes());
+        std::array::from_fn(|at| digest[at])
+    }
 }
 
 enum Outcome<T> {

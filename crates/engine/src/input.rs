@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::{
-    CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, RenameSession, Result,
-    SendMessage, UpdateProject, access,
+    AddContext, CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, PruneContext,
+    RenameSession, Result, SearchContext, SendMessage, UpdateProject, access,
 };
 
 /// More faults than this are not listed.
@@ -61,6 +61,9 @@ impl Schemas {
         all.add::<CreateSession>()?;
         all.add::<RenameSession>()?;
         all.add::<SendMessage>()?;
+        all.add::<AddContext>()?;
+        all.add::<SearchContext>()?;
+        all.add::<PruneContext>()?;
         all.add::<access::LogIn>()?;
         Ok(all)
     }

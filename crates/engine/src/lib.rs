@@ -11,6 +11,7 @@ pub mod feeds;
 mod idempotent;
 pub mod input;
 pub mod limits;
+mod memory;
 mod packs;
 mod projects;
 mod reconciler;
@@ -21,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use artel_agents::embed::Embedder;
 use artel_agents::llm::Providers;
 use artel_domain::{Clock, Role, TaskId, UserId};
 use artel_storage::Storage;
@@ -30,10 +32,14 @@ use tokio_util::task::TaskTracker;
 pub use artel_storage::sessions::Which;
 pub use artel_storage::{Listed, Page};
 
-pub use crate::agents::{CreateAgent, PatchAgent};
+pub use crate::agents::{CreateAgent, MemoryFate, PatchAgent};
 pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
+pub use crate::memory::{
+    AddContext, Added, Archived, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period, PeriodStats,
+    PruneContext, SearchContext, StatsRange,
+};
 pub use crate::projects::{CreateProject, UpdateProject};
 pub use crate::spaces::care::{CleanedUp, Cleared, Reset};
 pub use crate::spaces::health::{Health, Reason, Wellness};
@@ -43,6 +49,7 @@ use crate::access::Accounts;
 use crate::feeds::Feeds;
 use crate::input::Schemas;
 use crate::limits::Limits;
+use crate::memory::Memory;
 use crate::packs::Packs;
 use crate::spaces::Spaces;
 use crate::spaces::cache::AgentCache;
@@ -70,6 +77,8 @@ pub struct Settings {
     pub default_model: Option<String>,
     /// A folder with more packs, if it exists.
     pub packs_dir: Option<PathBuf>,
+    /// Where memories go whose agents are deleted and whose owners want them kept.
+    pub archive_dir: PathBuf,
     /// How long events can be resumed from.
     pub event_retention: Duration,
     /// How often the reconciler looks for what was left.
@@ -101,6 +110,7 @@ struct Inner {
     spaces: Spaces,
     cache: AgentCache,
     tools: Tools,
+    memory: Memory,
     providers: Providers,
     schemas: Schemas,
     /// Identifies this process among all that ever shared the database.
@@ -111,7 +121,12 @@ struct Inner {
 
 impl App {
     /// Builds the engine on an opened storage and starts its background work, which ends with [`App::stop`].
-    pub fn start(storage: Storage, clock: Arc<dyn Clock>, settings: Settings) -> Result<Self> {
+    pub fn start(
+        storage: Storage,
+        embedder: Arc<dyn Embedder>,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+    ) -> Result<Self> {
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
         let packs = Packs::load(settings.packs_dir.as_deref())?;
         packs.find(&settings.starter_pack)?;
@@ -125,6 +140,7 @@ impl App {
             packs,
             spaces: Spaces::default(),
             tools: Tools::new(),
+            memory: Memory::new(embedder),
             cache: AgentCache::new(storage.db.clone(), Arc::clone(&storage.bus)),
             providers: Providers::from(settings.providers.clone()),
             schemas: Schemas::new()?,
@@ -137,6 +153,8 @@ impl App {
         }));
         app.0.tracker.spawn(reconciler::run(app.clone(), app.0.stop.clone()));
         app.0.tracker.spawn(spaces::word::hear(app.clone(), app.0.stop.clone()));
+        app.0.tracker.spawn(memory::keeping::run(app.clone(), app.0.stop.clone()));
+        app.0.tracker.spawn(memory::upkeep::run(app.clone(), app.0.stop.clone()));
         Ok(app)
     }
 

@@ -166,6 +166,8 @@ impl App {
         self.0.cache.clear(scope).await;
         self.tell(scope, Word::SpaceClosed).await;
         self.0.feeds.deleted(project);
+        // The memories of its agents are removed now.
+        self.0.memory.call();
         Ok(())
     }
 }

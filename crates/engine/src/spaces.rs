@@ -140,6 +140,7 @@ impl Space {
         for agent in &team {
             space.seat(agent);
         }
+        app.ensure_collections(scope, &team).await;
         tracing::info!(project = %scope.project, agents = team.len(), "space opened");
         Ok(Arc::new(space))
     }

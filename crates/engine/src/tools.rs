@@ -8,10 +8,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use artel_agents::llm::chat::{ToolCall, ToolSpec};
+use artel_domain::Agent;
 use artel_storage::{Scope, agents};
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
+use crate::memory::recall::MemorySearch;
 use crate::{App, Result};
 
 /// The most that a tool's result may have, in bytes.
@@ -22,7 +24,13 @@ const LONGEST: usize = 64 * 1024;
 pub(crate) trait Tool: Send + Sync + fmt::Debug {
     fn spec(&self) -> ToolSpec;
     /// Does it for an agent of this project; an error is told to the model.
-    async fn run(&self, app: &App, scope: Scope, arguments: &Map<String, Value>) -> Result<String>;
+    async fn run(
+        &self,
+        app: &App,
+        scope: Scope,
+        agent: &Agent,
+        arguments: &Map<String, Value>,
+    ) -> Result<String>;
 }
 
 /// What came of a call.
@@ -38,7 +46,7 @@ pub(crate) struct Tools(BTreeMap<String, Arc<dyn Tool>>);
 
 impl Tools {
     pub(crate) fn new() -> Self {
-        let all: [Arc<dyn Tool>; 1] = [Arc::new(ListAgents)];
+        let all: [Arc<dyn Tool>; 2] = [Arc::new(ListAgents), Arc::new(MemorySearch)];
         Self(all.into_iter().map(|tool| (tool.spec().name, tool)).collect())
     }
 
@@ -52,6 +60,7 @@ impl Tools {
         &self,
         app: &App,
         scope: Scope,
+        agent: &Agent,
         offered: &[ToolSpec],
         call: &ToolCall,
     ) -> Done {
@@ -60,7 +69,7 @@ impl Tools {
             let content = format!("There is no tool named {:?}", call.name);
             return Done { content, failed: true };
         };
-        let (mut content, failed) = match tool.run(app, scope, &call.arguments).await {
+        let (mut content, failed) = match tool.run(app, scope, agent, &call.arguments).await {
             Ok(content) => (content, false),
             Err(error) => (error.to_string(), true),
         };
@@ -87,9 +96,15 @@ impl Tool for ListAgents {
         }
     }
 
-    async fn run(&self, app: &App, scope: Scope, _: &Map<String, Value>) -> Result<String> {
+    async fn run(
+        &self,
+        app: &App,
+        scope: Scope,
+        _: &Agent,
+        _: &Map<String, Value>,
+    ) -> Result<String> {
         let team = app.0.storage.db.read(move |conn| Box::pin(agents::all(conn, scope))).await?;
-        let one = |agent: &artel_domain::Agent| {
+        let one = |agent: &Agent| {
             let role = &agent.config.metadata.role;
             json!({ "name": agent.name, "role": role, "takes_tasks": agent.registered })
         };

@@ -16,8 +16,12 @@ use crate::{http, serve};
 
 mod accounts;
 mod chat;
+mod connection;
 mod doctor;
+mod memory;
 mod settings;
+
+use connection::Connection;
 
 /// Gives every project a team of AI agents.
 #[derive(Debug, Parser)]
@@ -72,6 +76,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Look into what an agent remembers, and manage it.
+    Memory(memory::Memory),
     /// Show the configuration, and where each value comes from.
     Config {
         #[arg(long)]
@@ -163,14 +169,13 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             runtime()?.block_on(accounts::token(&config, request))
         }
         Command::Chat { text, project, agent, json } => {
-            let environment = environment();
-            let token = environment.get("ARTEL_TOKEN").cloned().ok_or_else(|| {
-                Mistake("set ARTEL_TOKEN; `artel token NAME` on the server prints one".to_owned())
-            })?;
-            let server = environment.get("ARTEL_SERVER").cloned();
-            let server = server.unwrap_or_else(|| "http://127.0.0.1:8787".to_owned());
-            let chat = chat::Chat { server, token, project, agent, text, json };
-            runtime()?.block_on(chat::run(chat))
+            let connection = Connection::open(&environment())?;
+            let chat = chat::Chat { project, agent, text, json };
+            runtime()?.block_on(chat::run(connection, chat))
+        }
+        Command::Memory(memory) => {
+            let connection = Connection::open(&environment())?;
+            runtime()?.block_on(memory::run(connection, memory))
         }
         Command::Config { json } => settings::show(&said(None)?, json),
         Command::Doctor { json } => runtime()?.block_on(doctor::examine(said(None), json)),

@@ -15,6 +15,7 @@ use artel_storage::{Database, Places};
 use secrecy::SecretString;
 
 mod keys;
+mod memory;
 mod models;
 mod secret;
 mod value;
@@ -212,6 +213,7 @@ pub(crate) struct Config {
     pub listen: SocketAddr,
     pub data_dir: PathBuf,
     pub places: Places,
+    pub embeddings: artel_agents::embed::Settings,
     pub allowed_hosts: Vec<String>,
     pub cors_origins: Vec<String>,
     pub body_limit: usize,
@@ -296,7 +298,8 @@ impl Config {
         let log_ins = u32::try_from(at_most("login_attempts_per_minute", 1000)?).unwrap_or(0);
         Ok(Self {
             listen,
-            places: Places { database, redis },
+            places: Places { database, redis, vectors: memory::place(said, &data_dir)? },
+            embeddings: memory::embeddings(said, &data_dir)?,
             allowed_hosts,
             cors_origins,
             body_limit: small("body_limit")?,
@@ -328,6 +331,7 @@ impl Config {
                 starter_pack: required("starter_pack")?,
                 default_model: said.text("default_model"),
                 packs_dir: Some(data_dir.join("packs")),
+                archive_dir: data_dir.join("archive"),
                 event_retention: said.span("event_retention"),
                 reconcile_every: said.span("reconcile_every").max(Duration::from_millis(50)),
                 max_projects: said.number("max_projects"),

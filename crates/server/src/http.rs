@@ -28,6 +28,7 @@ mod docs;
 mod error;
 mod events;
 mod extract;
+mod memory;
 mod observe;
 mod origin;
 mod projects;
@@ -123,6 +124,12 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(projects::get, projects::update, projects::delete))
         .routes(routes!(agents::create, agents::list))
         .routes(routes!(agents::get, agents::replace, agents::patch, agents::delete))
+        .routes(routes!(memory::add, memory::clear))
+        .routes(routes!(memory::search))
+        .routes(routes!(memory::prune))
+        .routes(routes!(memory::stats))
+        .routes(routes!(memory::export))
+        .routes(routes!(memory::import))
         .routes(routes!(spaces::agent_status))
         .routes(routes!(spaces::agent_metrics))
         .routes(routes!(spaces::register))

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use artel_agents::embed::{self, Embedder};
 use artel_domain::SystemClock;
 use artel_engine::{App, Page};
 use artel_storage::Storage;
+use artel_storage::vectors::{Model, Place};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,8 +30,16 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
         )
     })?;
     let address = listener.local_addr()?;
-    let storage = Storage::open(&config.places).await.context("opening the storage")?;
-    let app = App::start(storage, Arc::new(SystemClock), config.engine.clone())?;
+    let embedder = embed::open(&config.embeddings).context("embeddings")?;
+    let storage = Storage::open(&config.places, model_of(embedder.as_ref()))
+        .await
+        .context("opening the storage")?;
+    if config.places.redis.is_some() && matches!(config.places.vectors, Place::Embedded(_)) {
+        tracing::warn!(
+            "memories are in this node's data folder; several nodes need one Qdrant server (qdrant_url)"
+        );
+    }
+    let app = App::start(storage, embedder, Arc::new(SystemClock), config.engine.clone())?;
     let settings = Settings {
         hosts: Hosts::new(address, &config.allowed_hosts, &config.cors_origins),
         cors_origins: config.cors_origins.clone(),
@@ -53,6 +63,11 @@ pub(crate) async fn run(config: Config) -> anyhow::Result<()> {
     app.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// What the store of vectors must know of whatever makes them.
+pub(crate) fn model_of(embedder: &dyn Embedder) -> Model {
+    Model { name: embedder.name().to_owned(), dimensions: embedder.dimensions() }
 }
 
 /// Waits for a signal to stop, starts the drain, and returns only on a second one.

@@ -3,13 +3,14 @@
 use artel_domain::{Agent, AgentId, AgentStatus};
 
 use crate::db::{Row, values};
-use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
+use crate::{Conn, Error, Listed, Page, Result, Scope, memories, tasks};
 
 /// Adds an agent; [`Error::Duplicate`] when the project has one of that name.
 pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
     conn.execute(
-        "insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at, registered)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at, registered,
+                             memory_checked_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7)",
         values![
             agent.id,
             scope.user,
@@ -117,13 +118,14 @@ pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> 
     if changed == 0 { Err(Error::Missing("agent")) } else { Ok(()) }
 }
 
-/// Deletes the agent with its tasks, and what else hangs on it.
-pub async fn delete(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<()> {
-    tasks::delete(conn, scope.project, tasks::Of::Agent(id)).await?;
+/// Deletes the agent with its tasks, and what else hangs on it. Its memory is removed later.
+pub async fn delete(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
+    tasks::delete(conn, scope.project, tasks::Of::Agent(agent.id)).await?;
+    memories::give_up(conn, scope, agent).await?;
     let deleted = conn
         .execute(
             "delete from agents where id = ?1 and project_id = ?2 and user_id = ?3",
-            values![id, scope.project, scope.user],
+            values![agent.id, scope.project, scope.user],
         )
         .await?;
     if deleted == 0 { Err(Error::Missing("agent")) } else { Ok(()) }

@@ -1,6 +1,6 @@
 //! Everything that outlives a request: rows, numbered events, leases, and what nodes share.
 //!
-//! The only crate that knows SQLite, PostgreSQL and Redis. Which of them is used is decided in
+//! The only crate that knows SQLite, PostgreSQL, Redis and Qdrant. Which of them is used is decided in
 //! [`Storage::open`] and nowhere else; every query is written once, for both databases.
 
 pub mod agents;
@@ -11,6 +11,7 @@ mod error;
 pub mod events;
 pub mod idempotency;
 pub mod leases;
+pub mod memories;
 mod migrate;
 pub mod plans;
 pub mod projects;
@@ -27,6 +28,7 @@ use artel_domain::{ProjectId, UserId};
 pub use crate::bus::Bus;
 pub use crate::db::{Conn, Db, Lane};
 pub use crate::error::{Error, Result};
+pub use crate::vectors::VectorIndex;
 
 /// Where to keep things.
 #[derive(Debug, Clone)]
@@ -34,6 +36,7 @@ pub struct Places {
     pub database: Database,
     /// A Redis server, when several nodes share the work.
     pub redis: Option<String>,
+    pub vectors: vectors::Place,
 }
 
 #[derive(Debug, Clone)]
@@ -48,11 +51,14 @@ pub enum Database {
 pub struct Storage {
     pub db: Db,
     pub bus: Arc<dyn Bus>,
+    pub vectors: Arc<dyn VectorIndex>,
 }
 
 impl Storage {
-    /// Opens the database, brings its schema up to date and connects the bus.
-    pub async fn open(places: &Places) -> Result<Self> {
+    /// Opens the database and the store of vectors, brings the schema up to date and connects the bus.
+    ///
+    /// `model` is what makes the vectors.
+    pub async fn open(places: &Places, model: vectors::Model) -> Result<Self> {
         let db = Db::open(&places.database).await?;
         let bus: Arc<dyn Bus> = match &places.redis {
             None => Arc::new(bus::in_process::InProcess::new()),
@@ -61,7 +67,16 @@ impl Storage {
                     .map_err(|error| Error::Unavailable(format!("redis: {error}")))?,
             ),
         };
-        Ok(Self { db, bus })
+        let unusable = |error: vectors::Error| Error::Unavailable(error.to_string());
+        let vectors: Arc<dyn VectorIndex> = match &places.vectors {
+            vectors::Place::Embedded(folder) => Arc::new(
+                vectors::embedded::Embedded::open(folder.clone(), model).map_err(unusable)?,
+            ),
+            vectors::Place::Qdrant(server) => {
+                Arc::new(vectors::qdrant::Qdrant::connect(server, model).map_err(unusable)?)
+            }
+        };
+        Ok(Self { db, bus, vectors })
     }
 }
 

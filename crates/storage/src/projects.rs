@@ -3,7 +3,7 @@
 use artel_domain::{Project, ProjectId, UserId};
 
 use crate::db::{Row, values};
-use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
+use crate::{Conn, Error, Listed, Page, Result, Scope, agents, memories, tasks};
 
 pub async fn add(conn: &mut Conn, project: &Project) -> Result<()> {
     conn.execute(
@@ -98,8 +98,11 @@ pub async fn update(conn: &mut Conn, project: &Project) -> Result<()> {
     if changed == 0 { Err(Error::Missing("project")) } else { Ok(()) }
 }
 
-/// Deletes the project and everything that hangs on it.
+/// Deletes the project and everything that hangs on it. The memories of its agents are removed later.
 pub async fn delete(conn: &mut Conn, scope: Scope) -> Result<()> {
+    for agent in agents::all(conn, scope).await? {
+        memories::give_up(conn, scope, &agent).await?;
+    }
     let deleted = conn
         .execute(
             "delete from projects where id = ?1 and user_id = ?2",

@@ -16,6 +16,9 @@ use artel_domain::memory::{Collection, Filter, Interaction, Kind};
 use artel_domain::{InteractionId, Timestamp};
 use async_trait::async_trait;
 
+pub mod embedded;
+pub mod qdrant;
+
 /// No search gives more, whatever it asks for.
 pub const MOST_HITS: usize = 1_000;
 /// No page holds more.
@@ -137,6 +140,12 @@ pub trait VectorIndex: Send + Sync + std::fmt::Debug {
     ) -> Result<Vec<Hit>>;
     /// Up to `limit` entries that wait for their vectors.
     async fn waiting(&self, of: &Collection, limit: usize) -> Result<Vec<Interaction>>;
+    /// Gives entries their vectors. What was forgotten meanwhile stays forgotten.
+    async fn give_vectors(
+        &self,
+        of: &Collection,
+        vectors: Vec<(InteractionId, Vec<f32>)>,
+    ) -> Result<()>;
     /// The entries after `after`, in the order of their ids; the vectors too when asked for.
     async fn page(
         &self,

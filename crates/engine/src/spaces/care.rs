@@ -1,7 +1,6 @@
 //! What can be done to a space: agents registered and deregistered, caches cleared, everything cleaned up or reset.
 //! None of it touches a file of the user's.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use artel_domain::event::AgentChange;
@@ -78,7 +77,7 @@ impl App {
     }
 
     async fn set_registered(&self, scope: Scope, id: AgentId, registered: bool) -> Result<Agent> {
-        let (now, clock) = (self.clock().now(), Arc::clone(&self.0.clock));
+        let (now, scribe) = (self.clock().now(), self.scribe());
         let write = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
@@ -92,7 +91,7 @@ impl App {
                     AgentChange::Registered
                 } else {
                     let waiting = tasks::queued(conn, scope.project, id).await?;
-                    ending::cancel_all(conn, clock.as_ref(), scope, &waiting).await?;
+                    ending::cancel_all(conn, &scribe, scope, &waiting).await?;
                     AgentChange::Deregistered
                 };
                 agents::tell(conn, scope, &agent, change, now).await?;
@@ -185,12 +184,12 @@ impl App {
     }
 
     async fn reset(&self, scope: Scope) -> Result<Reset> {
-        let clock = Arc::clone(&self.0.clock);
+        let scribe = self.scribe();
         let write = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 let unfinished = tasks::unfinished(conn, scope.project).await?;
-                ending::cancel_all(conn, clock.as_ref(), scope, &unfinished).await?;
+                ending::cancel_all(conn, &scribe, scope, &unfinished).await?;
                 leases::revoke(conn, &lease_name(scope.project)).await?;
                 Ok(unfinished.len())
             })

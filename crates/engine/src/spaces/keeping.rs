@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::task::Status;
-use artel_domain::{AgentId, Clock, TaskId};
+use artel_domain::{AgentId, TaskId};
 use artel_storage::leases::{self, Lease};
 use artel_storage::{Conn, Lane, Scope, tasks};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::board::{Refused, Ticket};
+use super::ending::Scribe;
 use super::turn::{self, Brief};
 use super::{Space, ending, lease_name};
 use crate::{App, Kind, Result};
@@ -31,7 +32,7 @@ const AT_A_TIME: usize = 32;
 /// What a change puts on the board of a space: kept once it is on disk, taken back when it is not.
 pub(crate) struct Hand {
     space: Arc<Space>,
-    clock: Arc<dyn Clock>,
+    scribe: Scribe,
     owner: String,
     dealt: Mutex<Dealt>,
 }
@@ -49,7 +50,7 @@ impl Hand {
     pub(crate) fn new(app: &App, space: &Arc<Space>) -> Arc<Self> {
         Arc::new(Self {
             space: Arc::clone(space),
-            clock: Arc::clone(&app.0.clock),
+            scribe: app.scribe(),
             owner: app.0.node.clone(),
             dealt: Mutex::default(),
         })
@@ -93,7 +94,7 @@ impl Hand {
                     tracing::debug!(task = %task.id, ?refused, "it stays on disk, and is looked at again");
                 }
             } else {
-                ending::interrupt(conn, self.clock.as_ref(), scope, task).await?;
+                ending::interrupt(conn, &self.scribe, scope, task).await?;
             }
         }
         Ok(())

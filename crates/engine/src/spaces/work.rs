@@ -8,7 +8,8 @@ use artel_agents::llm::chat::{
 use artel_agents::llm::providers::Resolved;
 use artel_agents::llm::retry::{self, Policy};
 use artel_agents::llm::{Error as ModelError, prices, tokens};
-use artel_domain::event::{MessageDelta, TaskProgress};
+use artel_domain::event::{ContextRetrieved, MessageDelta, Retrieved, TaskProgress};
+use artel_domain::memory::{Kind, Recollection};
 use artel_domain::session::{ErrorType, Role, Usage};
 use artel_domain::{Agent, Event};
 use artel_storage::tasks::End;
@@ -17,7 +18,9 @@ use futures_util::StreamExt;
 
 use super::ending::Ending;
 use super::turn::Brief;
-use crate::{App, Result};
+use crate::App;
+use crate::memory::keeping::Happened;
+use crate::memory::recall::{self, MemorySearch};
 
 /// What an agent is told of the conversation.
 const HISTORY_TOKENS: u64 = 4000;
@@ -39,10 +42,20 @@ pub(super) async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent
             return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
         }
     };
-    let mut work =
-        Work { app, scope, brief, agent, model: &resolved, text: String::new(), usage: None };
-    let end = work.run().await;
-    Ending { text: work.text, end, usage: work.usage }
+    let mut work = Work {
+        app,
+        scope,
+        brief,
+        agent,
+        model: &resolved,
+        text: String::new(),
+        usage: None,
+        steps: Vec::new(),
+    };
+    let context = work.recall().await;
+    let end = work.run(&context).await;
+    let Work { text, usage, steps, .. } = work;
+    Ending { text, end, usage, context, steps }
 }
 
 struct Work<'a> {
@@ -55,6 +68,8 @@ struct Work<'a> {
     text: String,
     /// What all steps so far took.
     usage: Option<Usage>,
+    /// Tools that were used, to be remembered.
+    steps: Vec<Happened>,
 }
 
 /// What a model said when it was asked once.
@@ -65,10 +80,37 @@ struct Step {
 }
 
 impl Work<'_> {
-    async fn run(&mut self) -> End {
+    /// What the agent's memory has for the task. Without a memory it works all the same, and people are told why.
+    async fn recall(&self) -> Vec<Recollection> {
+        let Brief { task, asked, before } = self.brief;
+        let known: Vec<_> = before.iter().filter_map(|message| message.task_id).collect();
+        let found = recall::recall(self.app, self.scope, self.agent, asked, &known).await;
+        let (task_id, agent_id) = (task.id, task.agent_id);
+        let (context, event) = match found {
+            Ok(context) if context.is_empty() => return context,
+            Ok(context) => {
+                let retrieved = |it: &Recollection| Retrieved {
+                    id: it.id,
+                    interaction_type: it.metadata.kind,
+                    score: it.score,
+                };
+                let items = context.iter().map(retrieved).collect();
+                (context, Event::from(ContextRetrieved { task_id, agent_id, items }))
+            }
+            Err(error) => {
+                tracing::warn!(task = %task_id, %error, "a task goes on without its memory");
+                let detail = format!("Without memory: {error}");
+                (Vec::new(), TaskProgress { task_id, agent_id, detail }.into())
+            }
+        };
+        self.tell(event).await;
+        context
+    }
+
+    async fn run(&mut self, context: &[Recollection]) -> End {
         let names = self.agent.config.tools.iter().map(|tool| tool.0.as_str());
         let tools = self.app.0.tools.offered(names);
-        let mut messages = conversation(self.brief);
+        let mut messages = conversation(self.brief, context);
         for _ in 0..STEPS {
             let Step { text, calls } = match self.ask(&messages, &tools).await {
                 Ok(step) => step,
@@ -94,7 +136,7 @@ impl Work<'_> {
         &mut self,
         messages: &[Said],
         tools: &[ToolSpec],
-    ) -> std::result::Result<Step, End> {
+    ) -> Result<Step, End> {
         let config = &self.agent.config;
         let request = Request {
             model: self.model.name.clone(),
@@ -172,34 +214,37 @@ impl Work<'_> {
     }
 
     /// Runs a tool and tells of it.
-    async fn call(&self, call: ToolCall, tools: &[ToolSpec]) -> Said {
-        let done = self.app.0.tools.call(self.app, self.scope, tools, &call).await;
-        if let Err(error) = self.tell(&call, done.failed).await {
-            tracing::warn!(task = %self.brief.task.id, %error, "a tool's use could not be told");
+    async fn call(&mut self, call: ToolCall, tools: &[ToolSpec]) -> Said {
+        let host = &self.app.0.tools;
+        let done = host.call(self.app, self.scope, self.agent, tools, &call).await;
+        let task = &self.brief.task;
+        let how = if done.failed { "failed" } else { "used" };
+        let detail = format!("Tool {how}: {}", call.name);
+        self.tell(TaskProgress { task_id: task.id, agent_id: task.agent_id, detail }.into()).await;
+        let ToolCall { id, name, arguments } = call;
+        // What a search of the memory gave is in the memory as it is.
+        if name != MemorySearch::NAME {
+            let used = format!("{name} {}", serde_json::Value::Object(arguments));
+            let (text, error) = if done.failed {
+                (used, Some(done.content.clone()))
+            } else {
+                (format!("{used}\n{}", done.content), None)
+            };
+            self.steps.push(Happened { kind: Kind::ToolCall, text, request: None, error });
         }
-        Said::ToolResult {
-            id: call.id,
-            name: call.name,
-            content: done.content,
-            failed: done.failed,
-        }
+        Said::ToolResult { id, name, content: done.content, failed: done.failed }
     }
 
-    async fn tell(&self, call: &ToolCall, failed: bool) -> Result<()> {
-        let (task, now) = (&self.brief.task, self.app.clock().now());
-        let how = if failed { "failed" } else { "used" };
-        let progress = TaskProgress {
-            task_id: task.id,
-            agent_id: task.agent_id,
-            detail: format!("Tool {how}: {}", call.name),
-        };
-        let (project, session, event) =
-            (self.scope.project, task.session_id, Event::from(progress));
+    /// Tells of a step. The work goes on even if that fails.
+    async fn tell(&self, event: Event) {
+        let (project, session) = (self.scope.project, self.brief.task.session_id);
+        let now = self.app.clock().now();
         let write = self.app.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move { events::append(conn, project, Some(session), now, &event).await })
         });
-        write.await?;
-        Ok(())
+        if let Err(error) = write.await {
+            tracing::warn!(task = %self.brief.task.id, %error, "a step could not be told");
+        }
     }
 }
 
@@ -225,10 +270,12 @@ fn failure(app: &App, error: &ModelError) -> End {
     End::Failed { error: words, error_type: kind }
 }
 
-/// The last messages of the session and the task itself, within bounds. What failed is not part of it.
-fn conversation(brief: &Brief) -> Vec<Said> {
+/// The last messages of the session, what the memory has, and the task itself, within bounds. What failed is not part
+/// of it.
+fn conversation(brief: &Brief, context: &[Recollection]) -> Vec<Said> {
     let mut budget = HISTORY_TOKENS;
     let mut said = vec![Said::User(brief.asked.clone())];
+    said.extend(recall::message(context).map(Said::User));
     for message in brief.before.iter().rev() {
         if message.outcome.as_ref().is_some_and(|outcome| !outcome.success) {
             continue;

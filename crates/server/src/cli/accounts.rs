@@ -8,7 +8,7 @@ use anyhow::Context;
 use artel_domain::SystemClock;
 use artel_engine::access::Accounts;
 use artel_engine::{Kind, Page};
-use artel_storage::Storage;
+use artel_storage::Db;
 use serde_json::json;
 
 use super::{UserCommand, print, role};
@@ -78,8 +78,8 @@ pub(super) async fn token(config: &Config, request: TokenRequest) -> anyhow::Res
 }
 
 async fn open(config: &Config) -> anyhow::Result<Accounts> {
-    let storage = Storage::open(&config.places).await.context("opening the storage")?;
-    Ok(Accounts::new(storage.db, Arc::new(SystemClock), &config.engine.access)?)
+    let db = Db::open(&config.places.database).await.context("opening the database")?;
+    Ok(Accounts::new(db, Arc::new(SystemClock), &config.engine.access)?)
 }
 
 async fn list(accounts: &Accounts, as_json: bool) -> anyhow::Result<()> {

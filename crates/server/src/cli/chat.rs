@@ -1,39 +1,32 @@
 //! `artel chat`: one message, or a conversation, with an agent of a project on a running server.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::time::Duration;
 
 use anyhow::{Context, bail};
-use artel_engine::{Error, Kind};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use super::connection::{Connection, text};
 use super::print;
 
 /// What was asked for on the command line.
 pub(crate) struct Chat {
-    pub(crate) server: String,
-    pub(crate) token: String,
     pub(crate) project: Option<String>,
     pub(crate) agent: Option<String>,
     pub(crate) text: Option<String>,
     pub(crate) json: bool,
 }
 
-struct Connection {
-    http: reqwest::Client,
-    server: String,
-    token: String,
+/// A conversation with one agent.
+struct Talk<'a> {
+    connection: &'a Connection,
+    path: String,
+    agent: &'a str,
+    json: bool,
 }
 
-pub(crate) async fn run(chat: Chat) -> anyhow::Result<()> {
-    let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).build()?;
-    let server = chat.server.trim_end_matches('/').to_owned();
-    let connection = Connection { http, server, token: chat.token };
-    let project = match chat.project {
-        Some(project) => project,
-        None => connection.only_project().await?,
-    };
+pub(crate) async fn run(connection: Connection, chat: Chat) -> anyhow::Result<()> {
+    let project = connection.project(chat.project).await?;
     let agent = match chat.agent {
         Some(agent) => agent,
         None => connection.first_agent(&project).await?,
@@ -42,8 +35,9 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<()> {
         connection.post(&format!("/my/projects/{project}/chat/sessions"), &json!({})).await?;
     let session = session["id"].as_str().context("the server gave no session")?;
     let path = format!("/my/projects/{project}/chat/{session}/message");
+    let talk = Talk { connection: &connection, path, agent: &agent, json: chat.json };
     if let Some(text) = chat.text {
-        return connection.say(&path, &agent, &text, chat.json).await;
+        return talk.say(&text).await;
     }
     let interactive = std::io::stdin().is_terminal();
     for line in prompted_lines(interactive, &agent) {
@@ -51,7 +45,7 @@ pub(crate) async fn run(chat: Chat) -> anyhow::Result<()> {
         if line.trim().is_empty() {
             continue;
         }
-        connection.say(&path, &agent, &line, chat.json).await?;
+        talk.say(&line).await?;
     }
     Ok(())
 }
@@ -74,80 +68,13 @@ fn prompted_lines(interactive: bool, agent: &str) -> impl Iterator<Item = std::i
     std::io::stdin().lock().lines().inspect(move |_| prompt())
 }
 
-impl Connection {
-    fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.server)).bearer_auth(&self.token)
-    }
-
-    async fn get(&self, path: &str) -> anyhow::Result<Value> {
-        self.read(self.request(reqwest::Method::GET, path)).await
-    }
-
-    async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
-        self.read(self.request(reqwest::Method::POST, path).json(body)).await
-    }
-
-    async fn read(&self, request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
-        let response = self.sent(request).await?;
-        Ok(response.json().await?)
-    }
-
-    /// Sends a request; an answer that says no is an error with its own exit code.
-    async fn sent(&self, request: reqwest::RequestBuilder) -> anyhow::Result<reqwest::Response> {
-        let response = request.send().await.with_context(|| {
-            format!(
-                "no server answers at {}; start one with `artel serve`, or set ARTEL_SERVER",
-                self.server
-            )
-        })?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok(response);
-        }
-        let body: Value = response.json().await.unwrap_or_default();
-        let detail = body["detail"].as_str().unwrap_or("the server refused").to_owned();
-        let kind = match status.as_u16() {
-            401 | 403 => Kind::Unauthenticated,
-            404 => Kind::NotFound,
-            422 => Kind::Invalid,
-            503 => Kind::Unavailable,
-            _ => Kind::Conflict,
-        };
-        Err(Error::new(kind, "refused", detail).into())
-    }
-
-    async fn only_project(&self) -> anyhow::Result<String> {
-        let projects = self.get("/my/projects?limit=100").await?;
-        let projects = projects["projects"].as_array().cloned().unwrap_or_default();
-        match projects.as_slice() {
-            [only] => Ok(only["id"].as_str().unwrap_or_default().to_owned()),
-            [] => {
-                bail!("you have no project yet; create one (see /docs), or name one with --project")
-            }
-            several => {
-                let list: Vec<_> = several
-                    .iter()
-                    .map(|project| {
-                        format!("  {}  {}", text(&project["id"]), text(&project["name"]))
-                    })
-                    .collect();
-                bail!("you have several projects; name one with --project:\n{}", list.join("\n"))
-            }
-        }
-    }
-
-    async fn first_agent(&self, project: &str) -> anyhow::Result<String> {
-        let agents = self.get(&format!("/my/projects/{project}/agents?limit=1")).await?;
-        let first = agents["agents"][0]["name"].as_str();
-        first.map(str::to_owned).context("the project has no agent; add one first")
-    }
-
+impl Talk<'_> {
     /// Sends a message and shows the answer as it is written.
-    async fn say(&self, path: &str, agent: &str, text: &str, as_json: bool) -> anyhow::Result<()> {
-        let body = json!({ "content": text, "target_agent": agent });
-        let request = self.request(reqwest::Method::POST, path).json(&body);
-        let response = self.sent(request.header("accept", "text/event-stream")).await?;
-        let mut shown = Shown { as_json, wrote: false };
+    async fn say(&self, text: &str) -> anyhow::Result<()> {
+        let body = json!({ "content": text, "target_agent": self.agent });
+        let request = self.connection.request(reqwest::Method::POST, &self.path).json(&body);
+        let response = self.connection.sent(request.header("accept", "text/event-stream")).await?;
+        let mut shown = Shown { as_json: self.json, wrote: false };
         let mut pending = Vec::new();
         let mut stream = response.bytes_stream();
         while let Some(chunk) = stream.next().await {
@@ -221,8 +148,4 @@ impl Shown {
         }
         Ok(())
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }

@@ -2,6 +2,7 @@
 
 use std::net::TcpListener;
 
+use artel_agents::embed::{self, Embedder};
 use artel_engine::Page;
 use artel_engine::access::Accounts;
 use artel_storage::{Database, Storage};
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use super::print;
 use crate::config::{Config, Mistake, Resolved};
+use crate::serve::model_of;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -83,11 +85,21 @@ async fn look(config: &Config) -> Vec<Finding> {
         Finding::ok("secret", "long enough, and only its owner can read it"),
         port(config),
     ];
-    match Storage::open(&config.places).await {
+    let embedder = match embed::open(&config.embeddings) {
+        Ok(embedder) => embedder,
+        Err(error) => {
+            let remedy = "set embeddings to auto or lexical, or mend it";
+            findings.push(Finding::wrong("embeddings", error.to_string(), remedy));
+            return findings;
+        }
+    };
+    findings.push(embeddings(embedder.as_ref()));
+    match Storage::open(&config.places, model_of(embedder.as_ref())).await {
         Ok(storage) => {
             findings
                 .push(Finding::ok("database", format!("{}, schema up to date", storage.db.kind())));
             findings.push(bus(&storage).await);
+            findings.push(memory(config, &storage).await);
             findings.push(accounts(config, &storage).await);
         }
         Err(error) => {
@@ -151,6 +163,36 @@ async fn bus(storage: &Storage) -> Finding {
             "bus",
             format!("{}: {error}", storage.bus.kind()),
             "check that Redis runs where redis_url says, or leave redis_url out on a single node",
+        ),
+    }
+}
+
+fn embeddings(embedder: &dyn Embedder) -> Finding {
+    let detail = format!("{} ({} dimensions)", embedder.name(), embedder.dimensions());
+    match embedder.kind() {
+        embed::Kind::Service | embed::Kind::Local => Finding::ok("embeddings", detail),
+        embed::Kind::Lexical => Finding::note(
+            "embeddings",
+            format!("{detail}: memories are found by their words, not by their meaning"),
+            "set OPENAI_API_KEY, or fetch the local model: scripts/fetch-weights.sh DIR, and set weights_dir",
+        ),
+    }
+}
+
+async fn memory(config: &Config, storage: &Storage) -> Finding {
+    match storage.vectors.ping().await {
+        Ok(()) if config.places.redis.is_some() && storage.vectors.kind() == "embedded" => {
+            Finding::note(
+                "memory",
+                "embedded: in the data folder of this node",
+                "several nodes need one Qdrant server: set qdrant_url",
+            )
+        }
+        Ok(()) => Finding::ok("memory", storage.vectors.kind()),
+        Err(error) => Finding::wrong(
+            "memory",
+            error.to_string(),
+            "check that Qdrant runs where qdrant_url says (its gRPC port), or leave qdrant_url out",
         ),
     }
 }

@@ -29,11 +29,26 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 32] = [
+pub(crate) const KEYS: [Key; 39] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
     key("redis_url", Unset, "redis://…, shared by several nodes; unset: in process"),
+    key("qdrant_url", Unset, "http://…, the gRPC side of a Qdrant server; unset: files in the data folder"),
+    secret("qdrant_api_key", "key of the Qdrant server"),
+    key(
+        "qdrant_layout",
+        Text("per_agent"),
+        "per_agent: a collection each; shared: one for all, for thousands of agents",
+    ),
+    key(
+        "embeddings",
+        Text("auto"),
+        "openai, local or lexical; auto: the first of these that can be had",
+    ),
+    key("embedding_model", Unset, "of the embedding service; unset: text-embedding-3-small"),
+    key("embedding_dimensions", Number(0), "of the service's vectors; 0: the model's own"),
+    key("weights_dir", Unset, "files of the local model; unset: models/all-MiniLM-L6-v2 in the data folder"),
     secret("jwt_secret", "secret that tokens are signed with; unset: made at first start"),
     key("jwt_secret_file", Unset, "file that holds the secret"),
     key("jwt_public_key_file", Unset, "public key (PEM) or JWKS file of an outside issuer"),

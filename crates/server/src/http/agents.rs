@@ -1,11 +1,12 @@
 //! `/my/projects/{project_id}/agents`.
 
 use artel_domain::{Agent, AgentId, ProjectId};
-use artel_engine::{CreateAgent, Listed, PatchAgent};
+use artel_engine::{Archived, CreateAgent, Listed, MemoryFate, PatchAgent};
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Http;
@@ -126,12 +127,22 @@ pub(super) async fn patch(
     Ok(Json(http.app().patch_agent(&caller, project, agent, body.input).await?))
 }
 
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Deletion {
+    /// What becomes of its memory.
+    #[serde(default)]
+    memory: MemoryFate,
+}
+
 /// Delete an agent and what hangs on it.
 #[utoipa::path(
     delete, path = "/my/projects/{project_id}/agents/{agent_id}", tag = "agents",
-    params(("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path)),
+    params(("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path), Deletion),
     responses(
+        (status = 200, description = "Gone, and its memory kept as an export on the server", body = Archived),
         (status = 204, description = "Gone"),
+        (status = 422, body = ErrorBody),
         Lookup,
     )
 )]
@@ -139,7 +150,11 @@ pub(super) async fn delete(
     State(http): State<Http>,
     Authenticated(caller): Authenticated,
     Ids((project, agent)): Ids<(ProjectId, AgentId)>,
-) -> Answer<StatusCode> {
-    http.app().delete_agent(&caller, project, agent).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Parameters(Deletion { memory }): Parameters<Deletion>,
+) -> Answer<Response> {
+    let archived = http.app().delete_agent(&caller, project, agent, memory).await?;
+    Ok(archived.map_or_else(
+        || StatusCode::NO_CONTENT.into_response(),
+        |archived| Json(archived).into_response(),
+    ))
 }

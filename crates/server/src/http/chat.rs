@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 
-use artel_domain::session::{ErrorType, Message, Role, Session, Usage};
+use artel_domain::memory::Recollection;
+use artel_domain::session::{ErrorType, Message, Outcome, Role, Session, Usage};
 use artel_domain::task::Task;
 use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId, Timestamp};
 use artel_engine::feeds::{Batch, Subscription};
@@ -57,16 +58,16 @@ pub(super) struct AnswerBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     error_type: Option<ErrorType>,
     /// What was drawn from the agent's memory.
-    #[schema(value_type = Vec<Object>)]
-    context: Vec<serde_json::Value>,
+    context: Vec<Recollection>,
     usage: Option<Usage>,
 }
 
 impl From<Message> for AnswerBody {
     fn from(message: Message) -> Self {
         let Message { id, role, content, agent_id, task_id, timestamp, outcome } = message;
-        let (success, error, error_type, usage) = outcome
-            .map_or((true, None, None, None), |it| (it.success, it.error, it.error_type, it.usage));
+        let nothing =
+            Outcome { success: true, error: None, error_type: None, usage: None, context: vec![] };
+        let Outcome { success, error, error_type, usage, context } = outcome.unwrap_or(nothing);
         Self {
             id,
             role,
@@ -78,7 +79,7 @@ impl From<Message> for AnswerBody {
             success,
             error,
             error_type,
-            context: Vec::new(),
+            context,
             usage,
         }
     }

@@ -69,6 +69,18 @@ impl<T: Input> FromRequest<Http> for OptionalBody<T> {
     }
 }
 
+/// A JSON body of any size, to be read as it arrives by a handler that bounds what it keeps of it.
+pub(super) struct JsonStream(pub(super) axum::body::Body);
+
+impl<S: Sync> FromRequest<S> for JsonStream {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, _: &S) -> Answer<Self> {
+        expect_json(request.headers())?;
+        Ok(Self(request.into_body()))
+    }
+}
+
 /// Reads a body of bounded size that arrives in bounded time.
 async fn read_whole(body: axum::body::Body, limit: usize) -> Answer<Bytes> {
     let refuse = |status, code, message: String| {

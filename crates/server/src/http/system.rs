@@ -104,9 +104,10 @@ pub(super) async fn metrics(State(http): State<Http>) -> impl IntoResponse {
 
 async fn parts(http: &Http) -> BTreeMap<&'static str, Part> {
     let storage = http.app().storage();
-    let (database, bus) = tokio::join!(
+    let (database, bus, vectors) = tokio::join!(
         tokio::time::timeout(PATIENCE, storage.db.ping()),
         tokio::time::timeout(PATIENCE, storage.bus.ping()),
+        tokio::time::timeout(PATIENCE, storage.vectors.ping()),
     );
     let database = match database {
         Ok(Ok(())) if storage.db.failing() => "cannot_write",
@@ -119,8 +120,17 @@ async fn parts(http: &Http) -> BTreeMap<&'static str, Part> {
         Ok(Err(_)) => "unreachable",
         Err(_) => "slow",
     };
+    let vectors = match vectors {
+        Ok(Ok(())) => "ok",
+        Ok(Err(_)) => "unreachable",
+        Err(_) => "slow",
+    };
+    let embeddings = http.app().embedder().kind().as_str();
     BTreeMap::from([
         ("database", Part { kind: storage.db.kind(), state: database }),
         ("bus", Part { kind: storage.bus.kind(), state: bus }),
+        ("memory", Part { kind: storage.vectors.kind(), state: vectors }),
+        // Whether a service answers is seen when it is asked, which may cost money.
+        ("embeddings", Part { kind: embeddings, state: "ok" }),
     ])
 }

@@ -14,6 +14,7 @@ mod agents;
 mod chat;
 mod conventions;
 mod events;
+mod memory;
 mod models;
 mod projects;
 mod running;

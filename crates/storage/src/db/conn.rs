@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use artel_domain::{
-    AgentId, ApprovalId, Clock, MessageId, PlanId, ProjectId, SessionId, SystemClock, TaskId,
-    Timestamp, UserId,
+    AgentId, ApprovalId, Clock, InteractionId, MessageId, PlanId, ProjectId, SessionId, SystemClock,
+    TaskId, Timestamp, UserId,
 };
 
 use super::{postgres, sqlite};
@@ -273,7 +273,7 @@ macro_rules! ids_as_text {
         }
     )*};
 }
-ids_as_text!(ProjectId, AgentId, SessionId, MessageId, TaskId, PlanId, ApprovalId);
+ids_as_text!(ProjectId, AgentId, SessionId, MessageId, TaskId, PlanId, ApprovalId, InteractionId);
 
 /// A row of a result.
 pub(crate) enum Row<'r> {

@@ -1,0 +1,132 @@
+//! A connection to a running server, for the commands that are its clients.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use artel_engine::{Error, Kind};
+use serde_json::Value;
+
+use crate::config::Mistake;
+
+pub(super) struct Connection {
+    http: reqwest::Client,
+    server: String,
+    token: String,
+}
+
+impl Connection {
+    /// To the server and with the token that the environment names.
+    pub(super) fn open(environment: &BTreeMap<String, String>) -> anyhow::Result<Self> {
+        let token = environment.get("ARTEL_TOKEN").cloned().ok_or_else(|| {
+            Mistake("set ARTEL_TOKEN; `artel token NAME` on the server prints one".to_owned())
+        })?;
+        let server = environment.get("ARTEL_SERVER").map_or("http://127.0.0.1:8787", String::as_str);
+        let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).build()?;
+        Ok(Self { http, server: server.trim_end_matches('/').to_owned(), token })
+    }
+
+    pub(super) fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.server)).bearer_auth(&self.token)
+    }
+
+    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+        self.read(self.request(reqwest::Method::GET, path)).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+        self.read(self.request(reqwest::Method::POST, path).json(body)).await
+    }
+
+    pub(super) async fn read(&self, request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
+        let response = self.sent(request).await?;
+        Ok(response.json().await?)
+    }
+
+    /// Sends a request; an answer that says no is an error with its own exit code.
+    pub(super) async fn sent(&self, request: reqwest::RequestBuilder) -> anyhow::Result<reqwest::Response> {
+        let response = request.send().await.with_context(|| {
+            format!(
+                "no server answers at {}; start one with `artel serve`, or set ARTEL_SERVER",
+                self.server
+            )
+        })?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body: Value = response.json().await.unwrap_or_default();
+        let detail = body["detail"].as_str().unwrap_or("the server refused").to_owned();
+        let kind = match status.as_u16() {
+            401 | 403 => Kind::Unauthenticated,
+            404 => Kind::NotFound,
+            422 => Kind::Invalid,
+            503 => Kind::Unavailable,
+            _ => Kind::Conflict,
+        };
+        Err(Error::new(kind, "refused", detail).into())
+    }
+
+    /// The project that was named, or the only one there is.
+    pub(super) async fn project(&self, named: Option<String>) -> anyhow::Result<String> {
+        match named {
+            Some(project) => Ok(project),
+            None => self.only_project().await,
+        }
+    }
+
+    async fn only_project(&self) -> anyhow::Result<String> {
+        let projects = self.get("/my/projects?limit=100").await?;
+        let projects = projects["projects"].as_array().cloned().unwrap_or_default();
+        match projects.as_slice() {
+            [only] => Ok(only["id"].as_str().unwrap_or_default().to_owned()),
+            [] => {
+                bail!("you have no project yet; create one (see /docs), or name one with --project")
+            }
+            several => {
+                let list: Vec<_> = several
+                    .iter()
+                    .map(|project| {
+                        format!("  {}  {}", text(&project["id"]), text(&project["name"]))
+                    })
+                    .collect();
+                bail!("you have several projects; name one with --project:\n{}", list.join("\n"))
+            }
+        }
+    }
+
+    pub(super) async fn first_agent(&self, project: &str) -> anyhow::Result<String> {
+        let agents = self.get(&format!("/my/projects/{project}/agents?limit=1")).await?;
+        let first = agents["agents"][0]["name"].as_str();
+        first.map(str::to_owned).context("the project has no agent; add one first")
+    }
+
+    /// The id of the agent that was named by name or id, or of the project's first.
+    pub(super) async fn agent_id(
+        &self,
+        project: &str,
+        named: Option<&str>,
+    ) -> anyhow::Result<String> {
+        let mut offset = 0;
+        loop {
+            let path = format!("/my/projects/{project}/agents?limit=100&offset={offset}");
+            let page = self.get(&path).await?;
+            let agents = page["agents"].as_array().cloned().unwrap_or_default();
+            let fits = |agent: &&Value| {
+                named.is_none_or(|named| agent["name"] == named || agent["id"] == named)
+            };
+            if let Some(agent) = agents.iter().find(fits) {
+                return Ok(text(&agent["id"]).to_owned());
+            }
+            if agents.is_empty() {
+                let what = named.map_or("agent".to_owned(), |named| format!("agent {named:?}"));
+                return Err(Error::not_found(&what).into());
+            }
+            offset += agents.len();
+        }
+    }
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
