@@ -9,6 +9,8 @@
 //! - A collection that nobody made is empty. `put` makes it.
 //! - Vectors are unit vectors; the score of a hit is the inner product, 1 for the same direction.
 
+pub mod embedded;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
