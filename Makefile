@@ -10,6 +10,8 @@ SEED   ?= 1
 ARTEL  := target/release/artel
 CRASH  := target/release/crash
 DATA   ?= .artel
+# The local embedding model; fetched once, beside the data of `make run`.
+WEIGHTS ?= $(DATA)/models/all-MiniLM-L6-v2
 
 help: ## Show this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
@@ -19,10 +21,12 @@ setup: ## Install what is missing to build and test (by apt and cargo)
 
 run: ## Build and run a server on this machine, http://127.0.0.1:8787, data in .artel
 	cargo build --release -p artel
+	@scripts/fetch-weights.sh $(WEIGHTS) || echo "run: without the local model memories are found by words alone"
 	$(ARTEL) serve --data-dir $(DATA)
 
 test: setup lint ## Everything that must hold before a change goes in
-	scripts/with-services.sh cargo nextest run --workspace
+	scripts/fetch-weights.sh $(WEIGHTS)
+	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) scripts/with-services.sh cargo nextest run --workspace
 
 lint: ## Formatting and clippy, warnings are errors
 	cargo fmt --all --check
