@@ -36,7 +36,7 @@ fmt: ## Format the code
 	cargo fmt --all
 
 bench: setup ## Measure beside the peers, all in one run
-	cargo build --release -p artel -p artel-bench
+	cargo build --release -p artel -p artel-bench --features artel-bench/peers
 	scripts/with-services.sh target/release/artel-bench
 
 crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)
@@ -47,5 +47,6 @@ crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --at fsync --kills 200
 	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database postgres
+	$(CRASH) memory --artel $(ARTEL) --seed $(SEED)
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

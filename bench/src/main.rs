@@ -18,6 +18,7 @@ mod fanout;
 mod idle_spaces;
 mod idle_streams;
 mod listener;
+mod memory;
 mod messages;
 mod peer;
 mod place;
@@ -79,6 +80,8 @@ enum Name {
     Step,
     /// A message to an agent whose model takes no time.
     Messages,
+    /// An agent's memory, searched and stored.
+    Memory,
     /// 2,000 spaces that nobody uses.
     IdleSpaces,
     /// An event to 500 listeners.
@@ -112,6 +115,7 @@ fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
         Name::AppendPostgres => append::postgres(report),
         Name::Step => append::in_memory(report),
         Name::Messages => messages::measure(place, report),
+        Name::Memory => memory::measure(place, report),
         Name::IdleSpaces => idle_spaces::measure(place, report),
         Name::Fanout => fanout::measure(place, report),
         Name::IdleStreams => idle_streams::measure(place, report),

@@ -89,6 +89,8 @@ pub struct Settings {
     pub direct_timeout: Duration,
     /// A space that nobody has used for so long is let go.
     pub space_idle: Duration,
+    /// Agents at hand in this process, of all projects.
+    pub cached_agents: u64,
     /// Projects per user and agents per project at most.
     pub max_projects: u64,
     pub max_agents: u64,
@@ -141,7 +143,11 @@ impl App {
             spaces: Spaces::default(),
             tools: Tools::new(),
             memory: Memory::new(embedder),
-            cache: AgentCache::new(storage.db.clone(), Arc::clone(&storage.bus)),
+            cache: AgentCache::new(
+                storage.db.clone(),
+                Arc::clone(&storage.bus),
+                settings.cached_agents,
+            ),
             providers: Providers::from(settings.providers.clone()),
             schemas: Schemas::new()?,
             node,

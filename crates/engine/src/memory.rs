@@ -136,7 +136,19 @@ impl App {
         self.find(scope, &agent, input.into_inner()).await
     }
 
+    /// Searches everything that was committed before.
     pub(crate) async fn find(
+        &self,
+        scope: Scope,
+        agent: &Agent,
+        input: SearchContext,
+    ) -> Result<Found> {
+        self.arrive(scope, agent.id).await?;
+        self.find_arrived(scope, agent, input).await
+    }
+
+    /// Searches what is in the collection now.
+    async fn find_arrived(
         &self,
         scope: Scope,
         agent: &Agent,
@@ -145,7 +157,6 @@ impl App {
         let began = std::time::Instant::now();
         let (filter, top_k) = (input.filter()?, input.top_k());
         let of = collection(scope, agent);
-        self.arrive(scope, agent.id).await?;
         let vector = match input.into_looked_for()? {
             input::LookedFor::Text(text) => self.embed_one(text).await?,
             input::LookedFor::Vector(vector) => vector,
@@ -310,17 +321,7 @@ impl App {
     /// Makes sure that the collections of agents exist. What cannot be made now is made when it is first written.
     pub(crate) async fn ensure_collections(&self, scope: Scope, team: &[Agent]) {
         for agent in team {
-            let of = collection(scope, agent);
-            let ensured = async {
-                let store = self.vectors();
-                let made = store.ensure(&of).await?;
-                // Vectors of another model than today's are made anew.
-                if !made && !store.waiting(&of, 1).await?.is_empty() {
-                    self.look_again(scope, agent.id, self.clock().now()).await?;
-                }
-                Result::Ok(())
-            };
-            if let Err(error) = ensured.await {
+            if let Err(error) = self.vectors().ensure(&collection(scope, agent)).await {
                 tracing::warn!(%error, agent = %agent.id, "a memory cannot be reached");
             }
         }

@@ -334,6 +334,7 @@ impl Config {
                 archive_dir: data_dir.join("archive"),
                 event_retention: said.span("event_retention"),
                 reconcile_every: said.span("reconcile_every").max(Duration::from_millis(50)),
+                cached_agents: said.number("cached_agents").max(1),
                 max_projects: said.number("max_projects"),
                 max_agents: said.number("max_agents"),
             },

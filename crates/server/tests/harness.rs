@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::talk;
+use artel_testkit::{memories, talk};
 
 const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
 
@@ -132,4 +132,12 @@ fn second_sigterm_ends_at_once() {
 fn stalled_readers_delay_nobody() {
     let options = stalled::Options { readers: 300, stalled: 4, backlog: 20_000 };
     holds(&stalled::run(&ground(Store::Sqlite).artel, options).unwrap());
+}
+
+/// CS-2.1, CS-4.1, CS-4.2, CS-4.4: kill -9 in the middle of adds, prunes and clears: what was acknowledged is found, what
+/// was deleted is gone, and every collection opens.
+#[test]
+fn memories_under_kills() {
+    let (artel, store) = (ARTEL.into(), Store::Sqlite);
+    holds(&memories::run(&memories::Options { artel, store, kills: 20, keepers: 4, seed: 1 }).unwrap());
 }

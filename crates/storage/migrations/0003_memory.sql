@@ -17,6 +17,12 @@ create table memory_removals (
     name text not null
 ) {clustered};
 
+-- What the house was last run with, one value a name.
+create table house (
+    name text primary key,
+    value text not null
+) {clustered};
+
 -- When entries of the agent's memory that wait for their vectors are tried next, if there are any; when its size was
 -- looked at, and whether the owner was warned of it.
 alter table agents add column memory_retry_at bigint;

@@ -36,23 +36,32 @@ pub async fn keep(conn: &mut Conn, underway: &Underway, node: &str) -> Result<()
     Ok(())
 }
 
-/// What a node wrote and has not brought to the store yet.
-pub async fn underway_from(conn: &mut Conn, node: &str, limit: u32) -> Result<Vec<Underway>> {
-    conn.query(
-        "select agent_id, user_id, project_id, interaction from memory_outbox where node = ?1
-         order by agent_id, id limit ?2",
-        values![node, limit],
-        read,
-    )
-    .await
+/// Whose interactions are asked for.
+#[derive(Debug, Clone)]
+pub enum From {
+    /// What this node wrote.
+    Node(String),
+    /// What any node wrote before then.
+    Before(Timestamp),
 }
 
-/// What any node wrote before `before` and has not brought to the store yet.
-pub async fn overdue(conn: &mut Conn, before: Timestamp, limit: u32) -> Result<Vec<Underway>> {
+/// What is on its way to collections, agent by agent, after the last one that was seen.
+pub async fn underway(
+    conn: &mut Conn,
+    from: &From,
+    after: Option<(AgentId, InteractionId)>,
+    limit: u32,
+) -> Result<Vec<Underway>> {
+    let (node, before) = match from {
+        From::Node(node) => (Some(node.as_str()), i64::MAX),
+        From::Before(before) => (None, before.as_micros()),
+    };
+    let (agent, id) = after.map_or_else(Default::default, |(a, i)| (a.to_string(), i.to_string()));
     conn.query(
-        "select agent_id, user_id, project_id, interaction from memory_outbox where created_at < ?1
-         order by agent_id, id limit ?2",
-        values![before, limit],
+        "select agent_id, user_id, project_id, interaction from memory_outbox
+         where (agent_id > ?1 or (agent_id = ?1 and id > ?2)) and (node = ?3 or ?3 is null) and created_at < ?4
+         order by agent_id, id limit ?5",
+        values![&agent, &id, node, before, limit],
         read,
     )
     .await
@@ -116,6 +125,17 @@ pub async fn retry(conn: &mut Conn, agent: AgentId, at: Option<Timestamp>) -> Re
     let sql = "update agents set memory_retry_at = ?2 where id = ?1";
     conn.execute(sql, values![agent, at.map(Timestamp::as_micros)]).await?;
     Ok(())
+}
+
+/// Notes the model that makes vectors. When it is another than last time, the entries of every memory wait for new ones.
+pub async fn use_model(conn: &mut Conn, model: &str, now: Timestamp) -> Result<bool> {
+    let sql = "insert into house (name, value) values ('embedding_model', ?1)
+               on conflict (name) do update set value = ?1 where house.value <> ?1";
+    let changed = conn.execute(sql, values![model]).await? > 0;
+    if changed {
+        conn.execute("update agents set memory_retry_at = ?1", values![now]).await?;
+    }
+    Ok(changed)
 }
 
 /// Agents whose waiting entries should be tried now.

@@ -9,8 +9,6 @@
 //! - A collection that nobody made is empty. `put` makes it.
 //! - Vectors are unit vectors; the score of a hit is the inner product, 1 for the same direction.
 
-pub mod embedded;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -121,6 +119,9 @@ pub trait VectorIndex: Send + Sync + std::fmt::Debug {
     fn model(&self) -> &Model;
     /// Answers when the store can be used now.
     async fn ping(&self) -> Result<()>;
+
+    /// Lets go of what nobody has used for a while. To be called from time to time.
+    async fn tidy(&self) -> Result<()>;
 
     /// Makes the collection when it is missing, and says whether it was. Existing entries whose vectors are of
     /// another model begin to wait.

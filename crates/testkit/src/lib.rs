@@ -12,6 +12,7 @@
 
 pub mod client;
 pub mod crash;
+pub mod memories;
 pub mod postgres;
 pub mod process;
 pub mod race;

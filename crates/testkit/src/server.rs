@@ -116,7 +116,12 @@ pub struct Artel {
 impl Artel {
     #[expect(clippy::new_ret_no_self, reason = "there is no server until the builder starts it")]
     pub fn new(binary: impl Into<PathBuf>) -> Builder {
-        let environment = [("ARTEL_JWT_SECRET", SECRET), ("ARTEL_RATE_LIMIT_PER_MINUTE", "0")];
+        let environment = [
+            ("ARTEL_JWT_SECRET", SECRET),
+            ("ARTEL_RATE_LIMIT_PER_MINUTE", "0"),
+            // A test that is not about vectors should not wait for a model, nor find its requests among its own.
+            ("ARTEL_EMBEDDINGS", "lexical"),
+        ];
         Builder {
             binary: binary.into(),
             data: None,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use artel_domain::memory::{Facts, Interaction, Kind};
 use artel_domain::task::Task;
 use artel_domain::{AgentId, Clock, InteractionId, Timestamp};
-use artel_storage::memories::{self, Underway};
+use artel_storage::memories::{self, From, Underway};
 use artel_storage::{Conn, Lane, Scope};
 use tokio_util::sync::CancellationToken;
 
@@ -92,18 +92,26 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
 }
 
 async fn bring_own(app: &App, stop: &CancellationToken) -> Result<()> {
+    bring_all(app, From::Node(app.0.settings.node.clone()), stop).await.map(|_| ())
+}
+
+/// Brings all of them; those that cannot be brought keep no other from it.
+pub(super) async fn bring_all(app: &App, from: From, stop: &CancellationToken) -> Result<u64> {
+    let (mut brought, mut after, mut failed) = (0, None, None);
     while !stop.is_cancelled() {
-        let node = app.0.settings.node.clone();
+        let of = from.clone();
         let left = app.0.storage.db.read(move |conn| {
-            Box::pin(async move { memories::underway_from(conn, &node, SOME).await })
+            Box::pin(async move { memories::underway(conn, &of, after, SOME).await })
         });
         let left = left.await?;
-        if left.is_empty() {
-            break;
+        let Some(last) = left.last() else { break };
+        after = Some((last.agent, last.interaction.id));
+        brought += left.len() as u64;
+        if let Err(error) = app.bring(left).await {
+            failed = Some(error);
         }
-        app.bring(left).await?;
     }
-    Ok(())
+    failed.map_or(Ok(brought), Err)
 }
 
 impl App {
@@ -126,18 +134,24 @@ impl App {
     pub(super) async fn bring(&self, underway: Vec<Underway>) -> Result<()> {
         let texts: Vec<_> = underway.iter().map(|one| one.interaction.meaning()).collect();
         let mut vectors = self.try_embed(&texts).await;
+        let mut done = Ok(());
         for of_agent in underway.chunk_by(|a, b| a.agent == b.agent) {
             let vectors = vectors.as_mut().map(|all| all.drain(..of_agent.len()).collect());
-            self.bring_to(of_agent, vectors).await?;
+            let brought = self.bring_to(of_agent, vectors).await;
+            done = done.and(brought);
         }
-        Ok(())
+        done
     }
 
     async fn bring_to(&self, underway: &[Underway], vectors: Option<Vec<Vec<f32>>>) -> Result<()> {
         let Some(&Underway { scope, agent: id, .. }) = underway.first() else { return Ok(()) };
         let Some(agent) = self.agent_now(scope, id).await? else {
-            // It was deleted, and its rows with it.
-            return Ok(());
+            // It was deleted, and its rows with it; should one be left, nobody wants it.
+            let ids: Vec<_> = underway.iter().map(|one| one.interaction.id).collect();
+            let dropped = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+                Box::pin(async move { memories::arrived(conn, id, &ids).await })
+            });
+            return Ok(dropped.await?);
         };
         let (waits, now) = (vectors.is_none(), self.clock().now());
         let gate = self.0.memory.gate(id).lock().await;

@@ -47,13 +47,13 @@ pub(crate) async fn recall(
 }
 
 async fn search(app: &App, scope: Scope, agent: &Agent, asked: &str) -> Result<Vec<Recollection>> {
-    // An empty memory costs nothing: no vector is made of what was asked.
-    app.arrive(scope, agent.id).await?;
+    // What is still on its way happened a moment ago; a task does not wait for it. An empty memory costs nothing: no
+    // vector is made of what was asked.
     if asked.trim().is_empty() || app.vectors().count(&collection(scope, agent)).await? == 0 {
         return Ok(Vec::new());
     }
-    let found = app.find(scope, agent, SearchContext::of_text(asked.to_owned(), LOOKED_AT)).await?;
-    Ok(found.results)
+    let looked_for = SearchContext::of_text(asked.to_owned(), LOOKED_AT);
+    Ok(app.find_arrived(scope, agent, looked_for).await?.results)
 }
 
 /// How near something must be to be worth telling; each embedder has its own scale.

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use artel_domain::AgentId;
 use artel_domain::memory::{Collection, Interaction};
-use artel_storage::{Lane, Scope, leases, memories};
+use artel_storage::memories::{self, From};
+use artel_storage::{Lane, Scope, leases};
 use tokio_util::sync::CancellationToken;
 
-use super::{collection, nearly_full};
+use super::{collection, keeping, nearly_full};
 use crate::{App, Result};
 
 /// Agents per round and duty; the rest waits for the next.
@@ -33,8 +34,11 @@ const KEPT_PERCENT: u64 = 80;
 
 pub(crate) async fn run(app: App, stop: CancellationToken) {
     let every = app.0.settings.reconcile_every;
+    if let Err(error) = note_model(&app).await {
+        tracing::warn!(%error, "the embedding model could not be noted");
+    }
     loop {
-        let more = match round(&app).await {
+        let more = match round(&app, &stop).await {
             Ok(more) => more,
             Err(error) => {
                 tracing::warn!(%error, "looking after memories failed");
@@ -50,8 +54,22 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
     }
 }
 
+/// Vectors of another model than today's are made anew.
+async fn note_model(app: &App) -> Result<()> {
+    let (name, now) = (app.vectors().model().name.clone(), app.clock().now());
+    let model = name.clone();
+    let noted = app.0.storage.db.write(Lane::House, move |conn| {
+        Box::pin(async move { memories::use_model(conn, &model, now).await })
+    });
+    if noted.await? {
+        tracing::info!(model = name, "memories get vectors of this model");
+    }
+    Ok(())
+}
+
 /// Says whether there is more to do at once.
-async fn round(app: &App) -> Result<bool> {
+async fn round(app: &App, stop: &CancellationToken) -> Result<bool> {
+    app.vectors().tidy().await?;
     let owner = app.0.node.clone();
     let acquired = app.0.storage.db.write(Lane::House, move |conn| {
         Box::pin(async move { leases::acquire(conn, LEASE, &owner, HELD).await })
@@ -61,7 +79,7 @@ async fn round(app: &App) -> Result<bool> {
     }
     let mut more = false;
     for (duty, done) in [
-        ("bring memories", bring_overdue(app).await),
+        ("bring memories", bring_overdue(app, stop).await),
         ("remove collections", remove_collections(app).await),
         ("check sizes", check_sizes(app).await),
         ("embed", embed_waiting(app).await),
@@ -79,13 +97,9 @@ async fn round(app: &App) -> Result<bool> {
 }
 
 /// What nobody has brought to its collection.
-async fn bring_overdue(app: &App) -> Result<u64> {
+async fn bring_overdue(app: &App, stop: &CancellationToken) -> Result<u64> {
     let before = app.clock().now().minus(OVERDUE);
-    let db = &app.0.storage.db;
-    let left = db.read(move |conn| Box::pin(memories::overdue(conn, before, SOME))).await?;
-    let brought = left.len() as u64;
-    app.bring(left).await?;
-    Ok(brought)
+    keeping::bring_all(app, From::Before(before), stop).await
 }
 
 /// Collections of agents that are gone.
@@ -129,6 +143,7 @@ async fn embed_waiting(app: &App) -> Result<u64> {
 async fn embed_of(app: &App, scope: Scope, id: AgentId) -> Result<u64> {
     let Some(agent) = app.agent_now(scope, id).await? else { return Ok(0) };
     let (of, store) = (collection(scope, &agent), app.vectors());
+    store.ensure(&of).await?;
     let mut embedded = 0;
     let mut next = Some(app.clock().now());
     let began = Instant::now();

@@ -17,8 +17,6 @@ use moka::notification::RemovalCause;
 use crate::Result;
 
 pub(crate) const TTL: Duration = Duration::from_mins(5);
-/// Agents held by this process, of all projects.
-const MOST: u64 = 10_000;
 
 #[derive(Debug)]
 pub(crate) struct AgentCache {
@@ -41,11 +39,12 @@ fn key(scope: Scope, agent: AgentId) -> String {
 }
 
 impl AgentCache {
-    pub(crate) fn new(db: Db, bus: Arc<dyn Bus>) -> Self {
+    /// Holds so many agents, of all projects.
+    pub(crate) fn new(db: Db, bus: Arc<dyn Bus>, most: u64) -> Self {
         let crowded_out = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&crowded_out);
         let near = Cache::builder()
-            .max_capacity(MOST)
+            .max_capacity(most)
             .time_to_live(TTL)
             .eviction_listener(move |_, _, cause| {
                 if cause == RemovalCause::Size {

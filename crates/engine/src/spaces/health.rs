@@ -85,6 +85,9 @@ impl App {
         if let Err(error) = self.0.storage.bus.ping().await {
             troubles.insert("bus_unreachable", (Wellness::Degraded, error.to_string()));
         }
+        if let Err(error) = self.0.storage.vectors.ping().await {
+            troubles.insert("memory_unreachable", (Wellness::Degraded, error.to_string()));
+        }
         if team == 0 {
             let detail = "No agent is registered; add one, or register one again";
             troubles.insert("no_agents", (Wellness::Degraded, detail.to_owned()));

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 39] = [
+pub(crate) const KEYS: [Key; 40] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -64,6 +64,7 @@ pub(crate) const KEYS: [Key; 39] = [
     key("max_connections", Number(16_384), "open connections in all"),
     key("max_projects", Number(1000), "projects per user"),
     key("max_agents", Number(200), "agents per project"),
+    key("cached_agents", Number(10_000), "agents held in memory, of all projects"),
     key("body_limit", Number(1024 * 1024), "largest request body, in bytes"),
     key("starter_pack", Text("workspace"), "team of a project that names none"),
     key(

@@ -84,6 +84,17 @@ impl World {
         Some(String::from_utf8(asked.unwrap().stdout).unwrap().trim() == "1")
     }
 
+    /// Whether the collection of an agent is there, by the path of its memory.
+    pub(crate) fn has_collection(&self, memory: &str) -> bool {
+        let agent = memory.trim_end_matches("/context").rsplit('/').next().unwrap();
+        self.artel.data_dir().join(format!("memory/{agent}.db")).exists()
+    }
+
+    /// Removes every collection behind the server's back.
+    pub(crate) fn lose_collections(&self) {
+        std::fs::remove_dir_all(self.artel.data_dir().join("memory")).unwrap();
+    }
+
     pub(crate) fn user(&self, name: &str) -> Client {
         self.artel.client(name).unwrap()
     }

@@ -100,7 +100,7 @@ on_both_sides! {
         let mut world = side.start();
         let ada = world.user("ada");
         let (project, memory) = remembering(&ada, &json!({})).await;
-        world.artel.stop().unwrap();
+        world.artel.kill().unwrap();
         world.lose_collections();
         assert!(!world.has_collection(&memory));
         world.artel.restart().unwrap();
@@ -159,7 +159,7 @@ on_both_sides! {
             json!({"query": "x", "top_k": 1_000_000_000}), json!({"query": "x", "top_k": -1}),
             json!({"query": "x", "interaction_type": "dream"}), json!({"query": "x", "from": "yesterday"}),
             json!({"query": "x", "from": days_ago(1), "to": days_ago(2)}), json!({"vector": [1.0, 2.0]}),
-            json!({"vector": [0.0; 512]}), json!({"query": "x", "vector": [1.0]}), json!({"query": "x", "filter": 1}),
+            json!({"vector": vec![0.0; 512]}), json!({"query": "x", "vector": [1.0]}), json!({"query": "x", "filter": 1}),
         ] {
             let answer = ada.post(&format!("{memory}/search"), &body).await.unwrap();
             assert_eq!(answer.status, 422, "{body}: {}", answer.body);
@@ -440,6 +440,8 @@ on_both_sides! {
         let again = say(&ada, &path, "quick", "What is the staging database called?").await.body;
         assert_eq!(again["context"], json!([]), "the conversation has it");
         let elsewhere = session(&ada, &project).await;
+        // A task does not wait for what happened a moment ago; a look at the figures does.
+        stats(&ada, &format!("{project}/agents/{}/context", first["agent_id"].as_str().unwrap())).await;
         let drawn = say(&ada, &elsewhere, "quick", "What is the staging database called?").await.body;
         let context = drawn["context"].as_array().unwrap();
         assert!(context.iter().any(|it| it["text"].as_str().unwrap().contains("heron") && it["score"].as_f64().unwrap() > 0.2), "{drawn}");

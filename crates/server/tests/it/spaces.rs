@@ -255,6 +255,49 @@ on_both_sides! {
         assert_eq!(figure(&ada, "artel_alerts_total{code=\"error_rate\"}").await, 1, "told once");
     }
 
+    /// WS-10.3: a task that is stuck, a queue that is full and a cache that overflows raise alerts: an event, a line in
+    /// the log, and a figure.
+    async fn trouble_of_every_kind_is_told(side) {
+        let world = start(side, &[("ARTEL_RECONCILE_EVERY", "200ms"), ("ARTEL_CACHED_AGENTS", "2")]);
+        let ada = world.user("ada");
+        let (project, path) = talk(&ada).await;
+        let mut events = ada.events(&format!("{project}/events"), None).await.unwrap();
+        let mut alert = async |code: &str| loop {
+            let frame = events.numbered().await.unwrap().unwrap().1;
+            if frame.event == "alert" && frame.payload()["code"] == code && frame.payload()["resolved"] == false {
+                break;
+            }
+        };
+        let mut sent = vec![send(&ada, &path, "endless", "first")];
+        until(|| async { space(&ada, &project).await["running_tasks"] == 1 }).await;
+        sent.push(send(&ada, &session(&ada, &project).await, "endless", "waits"));
+        until(|| async { space(&ada, &project).await["queued_tasks"] == 1 }).await;
+        world.tamper("update tasks set created_at = created_at - 3600000000 where status = 'queued'");
+        alert("stuck_task").await;
+        for _ in 0..99 {
+            sent.push(send(&ada, &path, "endless", "waits"));
+        }
+        alert("queue_full").await;
+        let health = ada.get(&format!("{project}/space/health")).await.unwrap().body;
+        let codes: Vec<_> = health["reasons"].as_array().unwrap().iter().map(|it| it["code"].as_str().unwrap()).collect();
+        assert!(codes.contains(&"stuck_task") && codes.contains(&"queue_full"), "{health}");
+        // More agents at work than there is room for.
+        for _ in 0..3 {
+            for name in ["quick", "slow", "broken"] {
+                say(&ada, &session(&ada, &project).await, name, "x").await;
+            }
+        }
+        alert("cache_overflow").await;
+        for code in ["stuck_task", "queue_full", "cache_overflow"] {
+            assert!(world.artel.log().lines().any(|line| line.contains(code) && line.contains("WARN")), "{code} in the log");
+            assert!(figure(&ada, &format!("artel_alerts_total{{code=\"{code}\"}}")).await >= 1, "{code} in the figures");
+        }
+        post(&ada, &format!("{project}/space/reset")).await;
+        for stopped in sent {
+            stopped.await.unwrap();
+        }
+    }
+
     /// WS-1.1, WS-1.2, WS-9.2: eight messages at once into one project, and 24 projects of one user opened at once, are
     /// all answered, each by its own project's agent.
     async fn many_at_once(side) {

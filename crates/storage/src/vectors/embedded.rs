@@ -75,16 +75,6 @@ impl Embedded {
         })
     }
 
-    /// Closes the collections that were not used for a while. To be called from time to time.
-    pub async fn close_idle(&self) -> Result<()> {
-        let shelf = Arc::clone(&self.shelf);
-        blocking(move || {
-            shelf.close_idle();
-            Ok(())
-        })
-        .await
-    }
-
     /// Reads a collection; nothing when it has no entries.
     async fn read<T: Send + 'static>(
         &self,
@@ -156,6 +146,15 @@ impl VectorIndex for Embedded {
         .await
     }
 
+    async fn tidy(&self) -> Result<()> {
+        let shelf = Arc::clone(&self.shelf);
+        blocking(move || {
+            shelf.close_idle();
+            Ok(())
+        })
+        .await
+    }
+
     async fn ensure(&self, of: &Collection) -> Result<bool> {
         // Vectors of another model are dropped when the file is opened, which is before anybody sees them.
         let (slot, place) = (self.shelf.slot(of), self.shelf.place(of));
@@ -204,6 +203,20 @@ impl VectorIndex for Embedded {
 
     async fn waiting(&self, of: &Collection, limit: usize) -> Result<Vec<Interaction>> {
         Ok(self.read(of, move |_, open| open.waiting(limit)).await?.unwrap_or_default())
+    }
+
+    async fn give_vectors(
+        &self,
+        of: &Collection,
+        vectors: Vec<(InteractionId, Vec<f32>)>,
+    ) -> Result<()> {
+        for (_, vector) in &vectors {
+            check_vector(self.model(), vector)?;
+        }
+        let given = self.write(of, Missing::Leave, move |shelf, open| {
+            open.give_vectors(shelf.rotation(), vectors)
+        });
+        Ok(given.await?.unwrap_or_default())
     }
 
     async fn page(

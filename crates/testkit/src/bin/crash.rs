@@ -3,6 +3,7 @@
 //!     crash --artel target/release/artel --kills 1000 --database postgres
 //!     crash --artel target/release/artel --kills 200 --at fsync
 //!     crash talk --artel target/release/artel --users 200 --projects 5 --seconds 60
+//!     crash memory --artel target/release/artel --kills 200
 //!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
 //!
 //! Ends with 1 when a promise broke, and names each.
@@ -16,7 +17,7 @@ use std::time::Duration;
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::talk;
+use artel_testkit::{memories, talk};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Kills the server again and again under load and checks that no promise broke.
@@ -35,6 +36,24 @@ enum Command {
     Race(Race),
     /// Many conversations on a server that is killed again and again.
     Talk(Talk),
+    /// Agents that remember and forget, on a server that is killed again and again.
+    Memory(Memory),
+}
+
+#[derive(Debug, Args)]
+struct Memory {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    #[arg(long, default_value_t = 200)]
+    kills: u32,
+    /// Agents, each with somebody who tells it what to remember and to forget.
+    #[arg(long, default_value_t = 8)]
+    keepers: usize,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -148,6 +167,7 @@ fn main() -> Result<ExitCode> {
     let clean = match (arguments.command, arguments.kill) {
         (Some(Command::Race(options)), _) => race(&options)?,
         (Some(Command::Talk(options)), _) => talk(&options)?,
+        (Some(Command::Memory(options)), _) => memory(&options)?,
         (None, Some(options)) => kill(&options)?,
         (None, None) => {
             <Arguments as clap::CommandFactory>::command().print_help()?;
@@ -185,6 +205,19 @@ fn talk(options: &Talk) -> Result<bool> {
         projects: options.projects,
         time: Duration::from_secs(options.seconds),
         kill_every: talk::EVERY_FEW_SECONDS,
+        seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
+}
+
+fn memory(options: &Memory) -> Result<bool> {
+    println!("{:?}, seed {}", options.database, options.seed);
+    let outcome = memories::run(&memories::Options {
+        artel: options.artel.clone(),
+        store: options.database.into(),
+        kills: options.kills,
+        keepers: options.keepers,
         seed: options.seed,
     })?;
     print!("{outcome}");

@@ -222,13 +222,33 @@ impl Open {
             .collect();
         let last = self.memory.read().unwrap_or_else(PoisonError::into_inner).codes.last_row();
         self.writing(|change| {
-            let stored: i64 = change
-                .prepare_cached("select coalesce(max(row), 0) from interactions")?
-                .query_row([], |row| row.get(0))?;
-            let mut next = last.max(stored) + 1;
+            let mut next = next_row(change, last)?;
             let mut changes = Changes::default();
             for (entry, encoded) in entries.iter().zip(encoded) {
                 put_one(change, entry, encoded, &mut next, &mut changes)?;
+            }
+            Ok(((), changes))
+        })
+    }
+
+    /// Gives entries their vectors; ids that are not there are left out.
+    pub(super) fn give_vectors(
+        &self,
+        rotation: &Rotation,
+        vectors: Vec<(InteractionId, Vec<f32>)>,
+    ) -> Result<()> {
+        let last = self.memory.read().unwrap_or_else(PoisonError::into_inner).codes.last_row();
+        let sql = format!("select {COLUMNS} from interactions where row = ?1");
+        self.writing(|change| {
+            let mut next = next_row(change, last)?;
+            let mut changes = Changes::default();
+            for (id, vector) in vectors {
+                let Some(row) = rows::row_of(change, id)? else { continue };
+                let interaction =
+                    change.prepare_cached(&sql)?.query_row([row], rows::interaction)?;
+                let encoded = Some(encoded(rotation, &vector));
+                let entry = Entry { interaction, vector: Some(vector) };
+                put_one(change, &entry, encoded, &mut next, &mut changes)?;
             }
             Ok(((), changes))
         })
@@ -361,6 +381,14 @@ impl Open {
 fn candidates(rows: usize, top_k: usize) -> usize {
     let least = if rows > 300_000 { 400 } else { 200 };
     least.max(3 * top_k)
+}
+
+/// A number above all that are in the file or in memory.
+fn next_row(change: &Transaction<'_>, last: i64) -> rusqlite::Result<i64> {
+    let stored: i64 = change
+        .prepare_cached("select coalesce(max(row), 0) from interactions")?
+        .query_row([], |row| row.get(0))?;
+    Ok(last.max(stored) + 1)
 }
 
 fn page_size(limit: usize) -> i64 {
