@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
+use artel_agents::embed::lexical;
 use artel_agents::embed::local::{self, Local};
-use artel_agents::embed::{Embedder, lexical};
 
 const FIRST: usize = 5;
 
@@ -139,31 +139,37 @@ async fn notes_are_found_among_the_first_five() {
     let start = Instant::now();
     let meanings = [local.meanings(&noted).await.unwrap(), local.meanings(&asked).await.unwrap()];
     println!("meaning of a text, all together: {:?}", start.elapsed() / count);
-    let joined = |weight: f32| {
-        let texts = [&noted, &asked];
-        [0, 1].map(|n| {
-            let all = texts[n].iter().zip(&meanings[n]).zip(&words[n]);
-            all.map(|((text, meaning), words)| {
-                let meaning = local::is_readable(text).then_some(&**meaning);
-                local::join(weight, meaning, words)
-            })
-            .collect::<Vec<_>>()
-        })
-    };
+    // As the embedder does it, without computing everything once more.
+    let texts = [&noted, &asked];
+    let joined = [0, 1].map(|n| {
+        let all = texts[n].iter().zip(&meanings[n]).zip(&words[n]);
+        let join = |((text, meaning), words): ((&String, &Vec<f32>), &Vec<f32>)| {
+            let meaning = local::is_readable(text).then_some(&**meaning);
+            local::join(local::MEANING, meaning, words)
+        };
+        all.map(join).collect::<Vec<_>>()
+    });
     let lexical = Ranked::of(&words);
     let model = Ranked::of(&meanings);
-    let fused = Ranked::of(&joined(local::MEANING));
+    let fused = Ranked::of(&joined);
     show(&[("lexical", &lexical), ("model", &model), ("fused", &fused)]);
-    for n in 0..=20_u8 {
-        let weight = f32::from(n) / 20.0;
-        let ranked = Ranked::of(&joined(weight));
-        println!(
-            "{weight:.2} {:.3} {:.3} {}",
-            share(&ranked.table, "all"),
-            ranked.reciprocal,
-            ["en", "ru", "cross", "near", "en meaning"]
-                .map(|g| format!("{g} {:.2}", share(&ranked.table, g)))
-                .join(" ")
-        );
+
+    let all = |ranked: &Ranked| share(&ranked.table, "all");
+    assert!(all(&fused) >= all(&lexical) && all(&fused) >= all(&model));
+    for (ranked, group, floor) in [
+        (&lexical, "all", 0.57),
+        (&lexical, "near", 0.95),
+        (&lexical, "exact", 1.0),
+        (&lexical, "cross", 0.9),
+        (&fused, "all", 0.75),
+        (&fused, "en", 0.87),
+        (&fused, "ru", 0.55),
+        (&fused, "near", 0.95),
+        (&fused, "exact", 1.0),
+        (&fused, "cross", 0.85),
+        (&fused, "en meaning", 0.7),
+    ] {
+        let found = share(&ranked.table, group);
+        assert!(found >= floor, "{group}: {found:.2} is less than {floor}");
     }
 }

@@ -68,8 +68,8 @@ pub fn vector(text: &str) -> Vec<f32> {
 
 /// Two places with their signs, from bits that no other of them uses.
 fn places(feature: u64) -> [(usize, f32); 2] {
-    let [a, b, c, d, e, ..] = feature.to_le_bytes();
+    let [low, high, other_low, other_high, signs, ..] = feature.to_le_bytes();
     let place = |low: u8, high: u8| usize::from(u16::from_le_bytes([low, high])) % DIMENSIONS;
-    let sign = |bit: u8| if e & bit == 0 { 1.0 } else { -1.0 };
-    [(place(a, b), sign(1)), (place(c, d), sign(2))]
+    let sign = |bit: u8| if signs & bit == 0 { 1.0 } else { -1.0 };
+    [(place(low, high), sign(1)), (place(other_low, other_high), sign(2))]
 }
