@@ -54,15 +54,12 @@ impl<E: Embedder> Embedder for Cached<E> {
             if found.contains_key(key) {
                 continue;
             }
-            match self.known.get(key).await {
-                Some(vector) => {
-                    found.insert(*key, vector);
-                }
-                None => {
-                    // Holds the place, so that a text that comes twice is asked for once.
-                    found.insert(*key, Arc::default());
-                    missing.push((*key, text.clone()));
-                }
+            if let Some(vector) = self.known.get(key).await {
+                found.insert(*key, vector);
+            } else {
+                // Holds the place, so that a text that comes twice is asked for once.
+                found.insert(*key, Arc::default());
+                missing.push((*key, text.clone()));
             }
         }
         let (asked, unknown): (Vec<Key>, Vec<String>) = missing.into_iter().unzip();

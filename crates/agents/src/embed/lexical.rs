@@ -11,8 +11,6 @@
 mod stems;
 mod words;
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 
 use super::{Embedder, Error, Kind, normalise};
@@ -49,16 +47,18 @@ impl Embedder for Lexical {
 /// The vector of a text.
 pub fn vector(text: &str) -> Vec<f32> {
     let text = &text[..text.floor_char_boundary(MAX_BYTES)];
-    // How often each feature comes, and what it weighs.
-    let mut features: HashMap<u64, (f32, f32)> = HashMap::new();
-    words::for_each(text, |feature, weight| {
-        features.entry(feature).or_insert((0.0, weight)).0 += 1.0;
-    });
+    let mut features: Vec<(u64, f32)> = Vec::with_capacity(text.len());
+    words::for_each(text, |feature, weight| features.push((feature, weight)));
+    // In a fixed order, since sums of floats depend on it, and equal texts have equal vectors.
+    features.sort_unstable_by_key(|(feature, _)| *feature);
     let mut vector = vec![0.0; DIMENSIONS];
-    for (feature, (times, weight)) in features {
+    for same in features.chunk_by(|a, b| a.0 == b.0) {
+        let weight = same.iter().map(|(_, weight)| *weight).fold(0.0, f32::max);
+        #[expect(clippy::cast_precision_loss, reason = "its logarithm is taken")]
+        let times = same.len() as f32;
         // The tenth mention says less than the second.
         let value = weight * (1.0 + times.ln());
-        for (place, sign) in places(feature) {
+        for (place, sign) in places(same[0].0) {
             vector[place] += sign * value;
         }
     }
@@ -68,8 +68,8 @@ pub fn vector(text: &str) -> Vec<f32> {
 
 /// Two places with their signs, from bits that no other of them uses.
 fn places(feature: u64) -> [(usize, f32); 2] {
-    let [a, b, c, d, e, ..] = feature.to_le_bytes();
+    let [low, high, other_low, other_high, signs, ..] = feature.to_le_bytes();
     let place = |low: u8, high: u8| usize::from(u16::from_le_bytes([low, high])) % DIMENSIONS;
-    let sign = |bit: u8| if e & bit == 0 { 1.0 } else { -1.0 };
-    [(place(a, b), sign(1)), (place(c, d), sign(2))]
+    let sign = |bit: u8| if signs & bit == 0 { 1.0 } else { -1.0 };
+    [(place(low, high), sign(1)), (place(other_low, other_high), sign(2))]
 }

@@ -39,7 +39,7 @@ const BATCH_BYTES: usize = 256 * 1024;
 const MAX_TOKENS: u64 = 7_500;
 /// So that a huge text is not counted through. English of the limit has half as many.
 const MAX_CHARS: usize = 8 * 7_500;
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A model behind `/embeddings`.
 #[derive(Debug)]

@@ -89,9 +89,12 @@ pub(super) async fn ask_whole<D: Dialect>(
     let asked = timeout(within, async {
         let response = open::<D>(endpoint, &call, "application/json").await?;
         let body = Limited::new(response.into_body(), MAX_ANSWER).collect().await;
-        body.map(Collected::to_bytes).map_err(|error| match error.is::<LengthLimitError>() {
-            true => Error::Malformed("an answer that is too long".to_owned()),
-            false => Error::Cut(causes(&*error)),
+        body.map(Collected::to_bytes).map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                Error::Malformed("an answer that is too long".to_owned())
+            } else {
+                Error::Cut(causes(&*error))
+            }
         })
     });
     let answer = asked.await.unwrap_or(Err(Error::Timeout));
