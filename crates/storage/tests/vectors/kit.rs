@@ -53,7 +53,7 @@ impl Changed for Entry {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Numbers that look random and are the same in every run (`SplitMix64`).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
