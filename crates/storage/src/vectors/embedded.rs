@@ -187,9 +187,9 @@ impl VectorIndex for Embedded {
         for vector in entries.iter().filter_map(|entry| entry.vector.as_ref()) {
             check_vector(self.model(), vector)?;
         }
-        let put =
-            self.write(of, Missing::Make, move |shelf, open| open.put(shelf.rotation(), &entries));
-        Ok(put.await?.unwrap_or_default())
+        self.write(of, Missing::Make, move |shelf, open| open.put(shelf.rotation(), &entries))
+            .await
+            .map(|_| ())
     }
 
     async fn search(

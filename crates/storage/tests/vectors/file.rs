@@ -287,7 +287,7 @@ async fn nearly_all_of_the_nearest_are_found() {
     let of = fresh("agent");
     let mut dice = Dice(9);
     let centres: Vec<Vec<f32>> = (0..200).map(|_| dice.direction(DIMENSIONS)).collect();
-    let mut near_a_centre = |dice: &mut Dice| {
+    let near_a_centre = |dice: &mut Dice| {
         let centre = &centres[usize::try_from(dice.below(200)).unwrap()];
         let spread = dice.direction(DIMENSIONS);
         unit(centre.iter().zip(spread).map(|(centre, aside)| centre + 0.8 * aside).collect())
