@@ -8,6 +8,8 @@ use artel_storage::vectors::Model;
 use artel_storage::vectors::embedded::Embedded;
 use tempfile::TempDir;
 
+#[path = "vectors/file.rs"]
+mod file;
 #[path = "vectors/kit.rs"]
 mod kit;
 #[path = "vectors/laws.rs"]

@@ -158,14 +158,18 @@ impl VectorIndex for Embedded {
     async fn ensure(&self, of: &Collection) -> Result<bool> {
         // Vectors of another model are dropped when the file is opened, which is before anybody sees them.
         let (slot, place) = (self.shelf.slot(of), self.shelf.place(of));
-        blocking(move || Shelf::ensure(&slot, &place)).await
+        let turn = turn(&self.writes).await?;
+        blocking(move || {
+            let _turn = turn;
+            Shelf::ensure(&slot, &place)
+        })
+        .await
     }
 
     async fn rename(&self, of: &Collection, name: &str) -> Result<()> {
         let name = name.to_owned();
-        let renamed = self.write(of, Missing::Leave, move |_, open| open.rename(&name)).await?;
         // Without entries it has no name of its own yet.
-        Ok(renamed.unwrap_or_default())
+        self.write(of, Missing::Leave, move |_, open| open.rename(&name)).await.map(|_| ())
     }
 
     async fn remove(&self, of: &Collection) -> Result<()> {
@@ -182,9 +186,9 @@ impl VectorIndex for Embedded {
         for vector in entries.iter().filter_map(|entry| entry.vector.as_ref()) {
             check_vector(self.model(), vector)?;
         }
-        let put =
-            self.write(of, Missing::Make, move |shelf, open| open.put(shelf.rotation(), &entries));
-        Ok(put.await?.unwrap_or_default())
+        self.write(of, Missing::Make, move |shelf, open| open.put(shelf.rotation(), &entries))
+            .await
+            .map(|_| ())
     }
 
     async fn search(

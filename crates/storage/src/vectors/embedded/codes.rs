@@ -304,8 +304,8 @@ impl Codes {
         let mut best = if self.live > LARGE && rows.is_none() {
             let (front, back) = self.segments.split_at(self.segments.len() / 2);
             std::thread::scope(|scope| {
-                let beside = scope.spawn(|| self.best(front, query, &admitted, most));
-                let mut best = self.best(back, query, &admitted, most);
+                let beside = scope.spawn(|| best_of(front, query, &admitted, most));
+                let mut best = best_of(back, query, &admitted, most);
                 match beside.join() {
                     Ok(more) => more.kept.into_iter().for_each(|(one, row)| best.offer(one, row)),
                     Err(panic) => std::panic::resume_unwind(panic),
@@ -313,42 +313,36 @@ impl Codes {
                 best
             })
         } else {
-            self.best(&self.segments, query, &admitted, most)
+            best_of(&self.segments, query, &admitted, most)
         };
         best.cut();
         let mut rows: Vec<i64> = best.kept.into_iter().map(|(_, row)| row).collect();
         rows.sort_unstable();
         rows
     }
+}
 
-    fn best(
-        &self,
-        segments: &[Segment],
-        query: &Query,
-        admitted: &Admitted<'_>,
-        most: usize,
-    ) -> Best {
-        let mut best = Best::new(most);
-        let (mut places, mut estimates) = (Vec::new(), Vec::new());
-        for segment in segments {
-            let codes = scan::Codes { blocks: &segment.blocks, factors: &segment.factors };
-            if admitted.all() && segment.gone == 0 {
-                estimates.resize(segment.rows.len(), 0.0);
-                scan::estimate_all(codes, query, &mut estimates);
-                for (estimate, row) in estimates.iter().zip(&segment.rows) {
-                    best.offer(*estimate, *row);
-                }
-            } else {
-                segment.pick(admitted, &mut places);
-                estimates.resize(places.len(), 0.0);
-                scan::estimate_some(codes, query, &places, &mut estimates);
-                for (estimate, place) in estimates.iter().zip(&places) {
-                    best.offer(*estimate, segment.rows[*place as usize]);
-                }
+fn best_of(segments: &[Segment], query: &Query, admitted: &Admitted<'_>, most: usize) -> Best {
+    let mut best = Best::new(most);
+    let (mut places, mut estimates) = (Vec::new(), Vec::new());
+    for segment in segments {
+        let codes = scan::Codes { blocks: &segment.blocks, factors: &segment.factors };
+        if admitted.all() && segment.gone == 0 {
+            estimates.resize(segment.rows.len(), 0.0);
+            scan::estimate_all(codes, query, &mut estimates);
+            for (estimate, row) in estimates.iter().zip(&segment.rows) {
+                best.offer(*estimate, *row);
+            }
+        } else {
+            segment.pick(admitted, &mut places);
+            estimates.resize(places.len(), 0.0);
+            scan::estimate_some(codes, query, &places, &mut estimates);
+            for (estimate, place) in estimates.iter().zip(&places) {
+                best.offer(*estimate, segment.rows[*place as usize]);
             }
         }
-        best
     }
+    best
 }
 
 /// The best so far. It is cut to them whenever twice as many have come, and what is worse than them is not taken.
@@ -416,7 +410,7 @@ mod tests {
             codes.remove(row);
         }
         assert_eq!((codes.len(), codes.bytes()), (0, 0));
-        assert_eq!(rows(&codes), []);
+        assert!(rows(&codes).is_empty());
         codes.put(&code(20_001));
         assert_eq!(rows(&codes), [20_001]);
     }

@@ -127,8 +127,9 @@ impl Open {
     }
 
     pub(super) fn waiting(&self, limit: usize) -> Result<Vec<Interaction>> {
+        // A cross join is made from left to right: few wait.
         let sql = format!(
-            "select {COLUMNS} from waiting join interactions using (row) order by row limit ?1"
+            "select {COLUMNS} from waiting cross join interactions using (row) order by row limit ?1"
         );
         self.reading(|conn| {
             let mut statement = conn.prepare_cached(&sql)?;
@@ -199,7 +200,7 @@ impl Open {
                 }
             }
             let sql = format!(
-                "select count(*) from waiting join interactions using (row) where {}",
+                "select count(*) from waiting cross join interactions using (row) where {}",
                 conditions.sql
             );
             conditions.each(&moment, &sql, |row| {
@@ -421,28 +422,25 @@ fn put_one(
         }
     };
     rows::write(change, row, old, &entry.interaction)?;
-    match (&entry.vector, encoded) {
-        (Some(vector), Some((factor, blocks))) => {
-            let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-            change
-                .prepare_cached("insert or replace into vectors (row, vector) values (?1, ?2)")?
-                .execute((row, bytes))?;
-            let moment = facts.timestamp.as_micros();
-            let code = Code { row, moment, flags: flags(facts), factor, blocks };
-            file::write_code(change, &code, vector.len())?;
-            changes.codes.push(Change::Put(code));
-        }
-        _ => {
-            change
-                .prepare_cached("insert or replace into waiting (row) values (?1)")?
-                .execute([row])?;
-            if old.is_some() && !waited {
-                for table in ["vectors", "codes"] {
-                    let sql = format!("delete from {table} where row = ?1");
-                    change.prepare_cached(&sql)?.execute([row])?;
-                }
-                changes.codes.push(Change::Remove(row));
+    if let (Some(vector), Some((factor, blocks))) = (&entry.vector, encoded) {
+        let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        change
+            .prepare_cached("insert or replace into vectors (row, vector) values (?1, ?2)")?
+            .execute((row, bytes))?;
+        let moment = facts.timestamp.as_micros();
+        let code = Code { row, moment, flags: flags(facts), factor, blocks };
+        file::write_code(change, &code, vector.len())?;
+        changes.codes.push(Change::Put(code));
+    } else {
+        change
+            .prepare_cached("insert or replace into waiting (row) values (?1)")?
+            .execute([row])?;
+        if old.is_some() && !waited {
+            for table in ["vectors", "codes"] {
+                let sql = format!("delete from {table} where row = ?1");
+                change.prepare_cached(&sql)?.execute([row])?;
             }
+            changes.codes.push(Change::Remove(row));
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, params};
 
 use super::codes::{Code, Codes, encoded};
 use super::rotation::Rotation;
@@ -325,16 +325,21 @@ pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
 /// Gives free pages back to the file system.
 pub(super) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
     let free = || conn.query_row("pragma freelist_count", [], |row| row.get::<_, i64>(0));
-    if free()? < FREE_PAGES {
+    let mut left = free()?;
+    if left < FREE_PAGES {
         return Ok(());
     }
     let began = Instant::now();
-    while free()? > 0 && began.elapsed() < GIVING {
+    while left > 0 && began.elapsed() < GIVING {
         let mut vacuum = conn.prepare(&format!("pragma incremental_vacuum({GIVEN_AT_ONCE})"))?;
         let mut steps = vacuum.query([])?;
         while steps.next()?.is_some() {}
+        let still = free()?;
+        if still == left {
+            break;
+        }
+        left = still;
     }
     // The file itself shrinks with the checkpoint.
-    conn.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(())).optional()?;
-    Ok(())
+    conn.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))
 }

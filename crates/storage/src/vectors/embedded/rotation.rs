@@ -62,7 +62,7 @@ fn transform(block: &mut [f32]) {
     }
 }
 
-/// SplitMix64: the same numbers on every machine and for ever.
+/// `SplitMix64`: the same numbers on every machine and for ever.
 fn mixed(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = *state;

@@ -33,7 +33,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { collections: 128, bytes: 512 << 20, idle: Duration::from_secs(60) }
+        Self { collections: 128, bytes: 512 << 20, idle: Duration::from_mins(1) }
     }
 }
 
