@@ -59,9 +59,13 @@ impl Builder {
     /// Adds or replaces a variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.to_owned(), value.to_owned()));
-        self
     }
 
     /// Lines of the configuration file.
@@ -130,6 +134,13 @@ impl Artel {
             config: String::new(),
             wrapper: Vec::new(),
             start_limit: START_LIMIT,
+        }
+    }
+
+    /// Other variables from the next start on.
+    pub fn set_env(&mut self, environment: &[(&str, &str)]) {
+        for (name, value) in environment {
+            self.options.set(name, value);
         }
     }
 

@@ -132,6 +132,7 @@ pub(super) async fn patch(
 pub(super) struct Deletion {
     /// What becomes of its memory.
     #[serde(default)]
+    #[param(inline)]
     memory: MemoryFate,
 }
 

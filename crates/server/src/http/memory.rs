@@ -51,6 +51,7 @@ pub(super) struct StatsParameters {
     /// The last moment that counts.
     to: Option<Timestamp>,
     /// Also split over time.
+    #[param(inline)]
     period: Option<Period>,
 }
 
