@@ -14,6 +14,7 @@ pub mod client;
 pub mod crash;
 pub mod postgres;
 pub mod process;
+pub mod qdrant;
 pub mod race;
 pub mod redis;
 pub mod server;
