@@ -11,20 +11,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
-use qdrant_client::qdrant::collections_server::CollectionsServer;
-use qdrant_client::qdrant::points_server::PointsServer;
+use bytes::Bytes;
 use tokio::sync::oneshot;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
-use tonic::{Request, Response, Status};
+use tonic::Status;
 
+use self::calls::Call;
 use self::state::State;
 
+mod calls;
 mod collections;
 mod conditions;
 mod points;
-mod services;
 mod state;
+mod wire;
 
 /// The environment variable that names a real Qdrant server (its gRPC side) for tests.
 pub const REAL: &str = "ARTEL_TEST_QDRANT_URL";
@@ -77,6 +76,8 @@ struct Note {
     method: &'static str,
     question: Box<dyn Any + Send>,
 }
+
+type Answer<T> = std::result::Result<T, Status>;
 
 impl StandIn {
     pub fn start() -> Result<Self> {
@@ -175,14 +176,9 @@ impl Running {
 fn serve(listener: TcpListener, desk: Desk, stopped: oneshot::Receiver<()>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async move {
-        let incoming = TcpIncoming::from(tokio::net::TcpListener::from_std(listener)?);
-        let points = PointsServer::new(desk.clone()).max_decoding_message_size(usize::MAX);
-        let server = Server::builder()
-            .add_service(points.max_encoding_message_size(usize::MAX))
-            .add_service(CollectionsServer::new(desk))
-            .serve_with_incoming(incoming);
+        let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::select! {
-            ended = server => Ok(ended?),
+            ended = wire::accept(&listener, desk) => ended,
             _ = stopped => Ok(()),
         }
     })
@@ -190,34 +186,35 @@ fn serve(listener: TcpListener, desk: Desk, stopped: oneshot::Receiver<()>) -> R
 }
 
 impl Desk {
-    /// Serves one call: the key, the note, what is to go wrong, and the work.
-    async fn serve<Q: Clone + Send + 'static, A>(
-        &self,
-        method: &'static str,
-        request: Request<Q>,
-        work: fn(&mut State, Q) -> std::result::Result<A, Status>,
-    ) -> std::result::Result<Response<A>, Status> {
-        self.check_key(&request)?;
-        let question = request.into_inner();
-        lock(&self.notes).push(Note { method, question: Box::new(question.clone()) });
-        let fault = lock(&self.faults).pop_front();
-        let unavailable = || Status::unavailable("the stand-in was told to fail");
-        match fault {
-            Some(Fault::Unavailable) => Err(unavailable()),
-            Some(Fault::Hang) => std::future::pending().await,
-            Some(Fault::Lost) => {
-                work(&mut lock(&self.state), question)?;
-                Err(unavailable())
-            }
-            Some(Fault::Refuse(words)) => Err(Status::permission_denied(words)),
-            Some(Fault::Pass) | None => Ok(Response::new(work(&mut lock(&self.state), question)?)),
+    async fn serve(&self, call: &Call, key: Option<&str>, question: Bytes) -> Answer<Vec<u8>> {
+        match self.work(call, key, question)? {
+            Some(answer) => Ok(answer),
+            None => std::future::pending().await,
         }
     }
 
-    fn check_key<Q>(&self, request: &Request<Q>) -> std::result::Result<(), Status> {
+    /// One call: the key, what is to go wrong, the work, and the note. None when there is to be no answer.
+    fn work(&self, call: &Call, key: Option<&str>, question: Bytes) -> Answer<Option<Vec<u8>>> {
+        self.check_key(key)?;
+        let question = (call.read)(question)?;
+        let work = || (call.work)(&mut lock(&self.state), &*question);
+        let fault = lock(&self.faults).pop_front();
+        let unavailable = || Status::unavailable("the stand-in was told to fail");
+        let answer = match fault {
+            Some(Fault::Unavailable) => Err(unavailable()),
+            Some(Fault::Hang) => Ok(None),
+            Some(Fault::Lost) => work().and_then(|_| Err(unavailable())),
+            Some(Fault::Refuse(words)) => Err(Status::permission_denied(words)),
+            Some(Fault::Pass) | None => work().map(Some),
+        };
+        lock(&self.notes).push(Note { method: call.name, question });
+        answer
+    }
+
+    fn check_key(&self, given: Option<&str>) -> Answer<()> {
         let key = lock(&self.key);
         let Some(key) = key.as_deref() else { return Ok(()) };
-        match request.metadata().get("api-key").and_then(|given| given.to_str().ok()) {
+        match given {
             Some(given) if given == key => Ok(()),
             Some(_) => Err(Status::unauthenticated("Invalid API key or JWT")),
             None => Err(Status::unauthenticated(

@@ -175,9 +175,9 @@ impl Qdrant {
         });
         let mut entries: Vec<Entry> = Vec::new();
         loop {
-            // One more for `after` itself, which comes first again.
+            // `after` itself comes first again, and one more shows that the page is whole.
             let filter = home::all_of(must.clone());
-            let (points, next) = self.scroll_at(home, filter, start, limit + 1, vectors).await?;
+            let (points, next) = self.scroll_at(home, filter, start, limit + 2, vectors).await?;
             for point in points {
                 let entry = home.entry(point).map_err(Failure::Other)?;
                 if after.is_none_or(|after| after < entry.interaction.id) {

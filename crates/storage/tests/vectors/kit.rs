@@ -53,7 +53,7 @@ impl Changed for Entry {
     }
 }
 
-/// Numbers that look random and are the same in every run (SplitMix64).
+/// Numbers that look random and are the same in every run (`SplitMix64`).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -89,7 +89,9 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
 
 pub(crate) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     let norm = dot(&vector, &vector).sqrt();
-    vector.iter_mut().for_each(|component| *component /= norm);
+    for component in &mut vector {
+        *component /= norm;
+    }
     vector
 }
 

@@ -99,7 +99,7 @@ pub(super) fn scroll(
     if let Some(order) = question.order_by {
         if question.offset.is_some() {
             return Err(Status::invalid_argument(
-                "Bad request: Cannot use an `offset` when using `order_by`. The alternative for paging is to use `order_by.start_from` and a filter to exclude the IDs that you've already seen for the `order_by.start_from` value",
+                "Wrong input: Cannot use an `offset` when using `order_by`. The alternative for paging is to use `order_by.start_from` and a filter to exclude the IDs that you've already seen for the `order_by.start_from` value",
             ));
         }
         if order.start_from.is_some() {
@@ -107,7 +107,7 @@ pub(super) fn scroll(
         }
         if !shelf.is_ordered_by(&order.key) {
             return Err(Status::invalid_argument(format!(
-                "Bad request: No range index for `order_by` key: `{}`. Please create one to use `order_by`. Check https://qdrant.tech/documentation/concepts/indexing/#payload-index to see which payload schemas support Range conditions",
+                "Wrong input: No range index for `order_by` key: `{}`. Please create one to use `order_by`. Check https://qdrant.tech/documentation/concepts/indexing/#payload-index to see which payload schemas support Range conditions",
                 order.key
             )));
         }
@@ -190,7 +190,7 @@ pub(super) fn facet(
     let shelf = state.shelf(&question.collection_name)?;
     if !shelf.is_listed_by(&question.key) {
         return Err(Status::invalid_argument(format!(
-            "Bad request: No appropriate index for faceting: `{}`. Please create one to facet on this field. Check https://qdrant.tech/documentation/concepts/indexing/#payload-index to see which payload schemas support Match conditions",
+            "Wrong input: No appropriate index for faceting: `{}`. Please create one to facet on this field. Check https://qdrant.tech/documentation/concepts/indexing/#payload-index to see which payload schemas support Match conditions",
             question.key
         )));
     }
