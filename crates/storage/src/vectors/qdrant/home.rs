@@ -1,7 +1,8 @@
 //! Where an agent's entries are, how an interaction is written in a point, and how a filter is put to Qdrant.
 //!
 //! The keys of the payload that are filtered, ordered or counted by stand beside the facts, which are kept whole as
-//! JSON: what a user added to them comes back as it was, whatever Qdrant makes of numbers.
+//! JSON: they come back as they were, whatever Qdrant makes of numbers. What a user added to them is kept apart, for
+//! it may be called like one of ours.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,8 @@ use qdrant_client::qdrant::{
     self, Condition, NamedVectors, PointId, PointStruct, Range, RetrievedPoint, Value, Vector,
     Vectors, VectorsOutput,
 };
+use serde::Serialize;
+use serde_json::Map;
 
 use super::super::{Entry, Error, Result};
 use super::names::{self, VECTOR};
@@ -27,6 +30,7 @@ pub(super) const TASK: &str = "task_id";
 pub(super) const TEXT: &str = "text";
 pub(super) const TIMESTAMP: &str = "timestamp";
 const FACTS: &str = "facts";
+const OTHER: &str = "other";
 
 const MICROS_OF_DAY: i64 = 86_400_000_000;
 
@@ -51,8 +55,12 @@ impl Home {
 
     pub(super) fn point(&self, entry: &Entry) -> Result<PointStruct> {
         let Interaction { id, text, metadata } = &entry.interaction;
-        let facts = serde_json::to_string(metadata)
-            .map_err(|error| Error::Invalid(format!("the facts cannot be written: {error}")))?;
+        let ours = Facts {
+            other: Map::new(),
+            error_details: metadata.error_details.clone(),
+            request: metadata.request.clone(),
+            ..*metadata
+        };
         let time = metadata.timestamp.as_micros();
         let mut payload: Payload = HashMap::from([
             (ID.to_owned(), id.to_string().into()),
@@ -61,8 +69,11 @@ impl Home {
             (TIMESTAMP.to_owned(), time.into()),
             (DAY.to_owned(), time.div_euclid(MICROS_OF_DAY).into()),
             (SUCCESS.to_owned(), metadata.success.into()),
-            (FACTS.to_owned(), facts.into()),
+            (FACTS.to_owned(), json(&ours)?.into()),
         ]);
+        if !metadata.other.is_empty() {
+            payload.insert(OTHER.to_owned(), json(&metadata.other)?.into());
+        }
         if let Some(task) = metadata.task_id {
             payload.insert(TASK.to_owned(), task.to_string().into());
         }
@@ -97,19 +108,29 @@ impl Home {
 
     pub(super) fn interaction(&self, mut payload: Payload) -> Result<Interaction> {
         let mut word = |key: &str| match payload.remove(key).and_then(|value| value.kind) {
-            Some(ValueKind::StringValue(text)) => Ok(text),
-            _ => Err(self.damaged(format!("a point without {key}"))),
+            Some(ValueKind::StringValue(text)) => Some(text),
+            _ => None,
         };
-        let id = word(ID)?;
-        let id = id.parse().map_err(|_| self.damaged(format!("{id:?} for an id")))?;
-        let facts: Facts = serde_json::from_str(&word(FACTS)?)
-            .map_err(|error| self.damaged(format!("facts that cannot be read: {error}")))?;
-        Ok(Interaction { id, text: word(TEXT)?, metadata: facts })
+        let lacking = |key: &str| self.damaged(format!("a point without {key}"));
+        let unread = |error| self.damaged(format!("facts that cannot be read: {error}"));
+        let id = word(ID).and_then(|id| id.parse().ok()).ok_or_else(|| lacking(ID))?;
+        let text = word(TEXT).ok_or_else(|| lacking(TEXT))?;
+        let facts = word(FACTS).ok_or_else(|| lacking(FACTS))?;
+        let mut metadata: Facts = serde_json::from_str(&facts).map_err(unread)?;
+        if let Some(other) = word(OTHER) {
+            metadata.other = serde_json::from_str(&other).map_err(unread)?;
+        }
+        Ok(Interaction { id, text, metadata })
     }
 
     pub(super) fn damaged(&self, detail: String) -> Error {
         Error::Damaged { collection: self.collection.clone(), detail }
     }
+}
+
+fn json(facts: &impl Serialize) -> Result<String> {
+    serde_json::to_string(facts)
+        .map_err(|error| Error::Invalid(format!("the facts cannot be written: {error}")))
 }
 
 pub(super) fn all_of(must: Vec<Condition>) -> qdrant::Filter {
