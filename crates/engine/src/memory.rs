@@ -38,6 +38,8 @@ pub use input::{AddContext, Narrow, PruneContext, SearchContext};
 
 /// Collections are many; gates need only be enough that two rarely share one.
 const GATES: usize = 64;
+/// How long who waits for an answer waits for vectors.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// At this share of its limit the owner of a memory is warned.
 const NEARLY_FULL: f64 = 0.8;
 
@@ -224,7 +226,11 @@ impl App {
     }
 
     async fn embed_one(&self, text: String) -> Result<Vec<f32>> {
-        let made = self.0.memory.embedder.embed(std::slice::from_ref(&text)).await;
+        let made = self.0.memory.embedder.embed(std::slice::from_ref(&text));
+        let made = tokio::time::timeout(PATIENCE, made).await.map_err(|_| {
+            let message = format!("No vector could be made within {} s", PATIENCE.as_secs());
+            Error::unavailable("embeddings_unavailable", message, PATIENCE)
+        })?;
         let vector = made.map_err(|error| cannot_embed(&error))?.pop();
         vector.ok_or_else(|| Error::internal("the embedder gave no vector"))
     }
@@ -237,7 +243,8 @@ impl App {
         interactions: Vec<Interaction>,
     ) -> Result<bool> {
         let texts: Vec<_> = interactions.iter().map(Interaction::meaning).collect();
-        let vectors = self.try_embed(&texts).await;
+        // Somebody waits for this: what takes long is done later.
+        let vectors = tokio::time::timeout(PATIENCE, self.try_embed(&texts)).await.unwrap_or(None);
         let searchable = vectors.is_some();
         let entries = entries(interactions, vectors);
         let added = entries.len();

@@ -10,6 +10,7 @@
 //! - Vectors are unit vectors; the score of a hit is the inner product, 1 for the same direction.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 use artel_domain::memory::{Collection, Filter, Interaction, Kind};
@@ -33,12 +34,19 @@ pub enum Place {
 }
 
 /// A Qdrant server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Server {
     /// Of its gRPC side.
     pub url: String,
     pub api_key: Option<String>,
     pub layout: Layout,
+}
+
+/// Never shows the key; a URL may hold a password, too.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("layout", &self.layout).finish_non_exhaustive()
+    }
 }
 
 /// How agents share a Qdrant server.
@@ -113,7 +121,7 @@ pub struct Figures {
 
 /// The store of vectors, opened for one [`Model`].
 #[async_trait]
-pub trait VectorIndex: Send + Sync + std::fmt::Debug {
+pub trait VectorIndex: Send + Sync + fmt::Debug {
     /// `embedded` or `qdrant`, for `/health` and `doctor`.
     fn kind(&self) -> &'static str;
     fn model(&self) -> &Model;

@@ -47,6 +47,7 @@ laws! {
     a_filter_by_task_holds
     filters_hold_together
     an_entry_without_a_vector_waits
+    vectors_can_be_given_later
     pages_are_in_the_order_of_ids
     figures_add_up
     what_a_filter_admits_is_forgotten

@@ -15,6 +15,7 @@ pub mod crash;
 pub mod memories;
 pub mod postgres;
 pub mod process;
+pub mod qdrant;
 pub mod race;
 pub mod redis;
 pub mod server;

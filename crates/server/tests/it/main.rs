@@ -1,7 +1,8 @@
 //! The server as its users meet it: the real binary, over HTTP and on the command line.
 //!
 //! What a deployment can switch is tested on both sides: every test given to [`on_both_sides`] runs once
-//! embedded (SQLite, in process) and once grown (PostgreSQL and Redis), with the same text (PF-7.2).
+//! embedded (SQLite, in process, files) and once grown (PostgreSQL, Redis and a stand-in for Qdrant), with the same
+//! text (PF-7.2).
 
 #![expect(
     clippy::unwrap_used,
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 
 use artel_testkit::client::{Answer, Client};
 use artel_testkit::postgres::{self, Database};
+use artel_testkit::qdrant::StandIn;
 use artel_testkit::redis::{self, Redis};
 use artel_testkit::server::{Artel, Builder};
 use serde_json::{Value, json};
@@ -36,6 +38,7 @@ pub(crate) struct World {
     pub(crate) artel: Artel,
     database: Option<Database>,
     redis: Option<Redis>,
+    qdrant: Option<StandIn>,
 }
 
 /// Which side of the switches.
@@ -52,16 +55,18 @@ impl Side {
 
     pub(crate) fn start_with(self, environment: &[(&str, &str)]) -> World {
         let mut builder: Builder = Artel::new(ARTEL);
-        let (mut database, mut redis) = (None, None);
+        let (mut database, mut redis, mut qdrant) = (None, None, None);
         if let Self::Grown = self {
             let (own, bus) = (postgres::database().unwrap(), redis::shared_or_own().unwrap());
+            let vectors = StandIn::start().unwrap();
             builder = builder.database(own.url()).redis(&bus.url());
-            (database, redis) = (Some(own), Some(bus));
+            builder = builder.env("ARTEL_QDRANT_URL", &vectors.url());
+            (database, redis, qdrant) = (Some(own), Some(bus), Some(vectors));
         }
         for (name, value) in environment {
             builder = builder.env(name, value);
         }
-        World { artel: builder.start().unwrap(), database, redis }
+        World { artel: builder.start().unwrap(), database, redis, qdrant }
     }
 }
 
@@ -87,11 +92,18 @@ impl World {
     /// Whether the collection of an agent is there, by the path of its memory.
     pub(crate) fn has_collection(&self, memory: &str) -> bool {
         let agent = memory.trim_end_matches("/context").rsplit('/').next().unwrap();
+        if let Some(qdrant) = &self.qdrant {
+            return qdrant.collections().iter().any(|name| name.contains(agent));
+        }
         self.artel.data_dir().join(format!("memory/{agent}.db")).exists()
     }
 
     /// Removes every collection behind the server's back.
     pub(crate) fn lose_collections(&self) {
+        if let Some(qdrant) = &self.qdrant {
+            qdrant.collections().iter().for_each(|name| qdrant.lose(name));
+            return;
+        }
         std::fs::remove_dir_all(self.artel.data_dir().join("memory")).unwrap();
     }
 

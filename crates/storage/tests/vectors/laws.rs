@@ -207,6 +207,26 @@ pub(crate) async fn an_entry_without_a_vector_waits(index: &dyn VectorIndex) {
     assert_eq!(index.count(&of).await.unwrap(), 2);
 }
 
+/// Vectors that come later go to entries that are still there, and bring nothing back.
+pub(crate) async fn vectors_can_be_given_later(index: &dyn VectorIndex) {
+    let of = fresh("agent");
+    let (waits, goes) = (entry("waits"), entry("goes"));
+    let (kept_id, gone_id) = (waits.interaction.id, goes.interaction.id);
+    index.put(&of, vec![waits.clone(), goes]).await.unwrap();
+    assert_eq!(index.forget_ids(&of, &[gone_id]).await.unwrap(), 1);
+    let given = vec![(kept_id, leaning(index, 0.7)), (gone_id, leaning(index, 0.9))];
+    index.give_vectors(&of, given).await.unwrap();
+    assert!(index.waiting(&of, 10).await.unwrap().is_empty());
+    let hits = found(index, &of, &ALL, 10).await;
+    assert_eq!(hits.iter().map(|hit| &hit.interaction).collect::<Vec<_>>(), [&waits.interaction]);
+    index.give_vectors(&of, vec![(kept_id, leaning(index, 0.1))]).await.unwrap();
+    assert!((found(index, &of, &ALL, 1).await[0].score - 0.1).abs() < 1e-3, "the last one counts");
+    assert_eq!(index.count(&of).await.unwrap(), 1);
+    let bad = index.give_vectors(&of, vec![(kept_id, vec![1.0])]).await;
+    assert!(matches!(bad, Err(Error::Invalid(_))), "{bad:?}");
+    index.give_vectors(&fresh("nobody"), vec![(kept_id, leaning(index, 0.1))]).await.unwrap();
+}
+
 /// CS-5.1, CS-5.2: pages go through everything once, in the order of the ids.
 pub(crate) async fn pages_are_in_the_order_of_ids(index: &dyn VectorIndex) {
     let of = fresh("agent");
