@@ -224,7 +224,7 @@ mod choice {
         assert_eq!(kind(&here), Kind::Local);
         let key = Settings { openai_api_key: Some(KEY.into()), ..here.clone() };
         assert_eq!(kind(&key), Kind::Service);
-        let blank = Settings { openai_api_key: Some(" ".into()), ..here.clone() };
+        let blank = Settings { openai_api_key: Some(" ".into()), ..here };
         assert_eq!(kind(&blank), Kind::Local);
         let wish = Settings { choice: Choice::Lexical, ..key };
         assert_eq!(kind(&wish), Kind::Lexical);

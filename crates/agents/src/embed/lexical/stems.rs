@@ -40,22 +40,22 @@ const ENDINGS_RUSSIAN: &[&str] = &[
     "а", "ал", "ала", "али", "ам", "ами", "ан", "ана", "ание", "анием", "ании", "аний", "анию",
     "ания", "анный", "ано", "аны", "ат", "ать", "ах", "ая", "вший", "е", "ев", "его", "ее", "ей",
     "ел", "ели", "ело", "ем", "ему", "ен", "ена", "ение", "ением", "ении", "ений", "ению", "ения",
-    "енный", "ено", "ены", "ет", "ете", "ется", "еть", "ешь", "и", "ие", "ии", "ий", "ил", "ила",
-    "или", "ило", "им", "ими", "ировал", "ировали", "ировать", "ирует", "ит", "ите", "ится", "ить",
-    "их", "ишь", "ию", "ия", "й", "л", "ла", "лась", "ли", "лись", "ло", "лось", "лся", "н", "на",
-    "нная", "нное", "нные", "нный", "но", "ны", "о", "ов", "ованный", "овать", "ого", "ое", "ой",
-    "ом", "ому", "остей", "ости", "ость", "остью", "остям", "сь", "ся", "ти", "тся", "ть", "ться",
-    "у", "ует", "уешь", "ут", "уть", "ую", "уют", "щий", "ы", "ые", "ый", "ым", "ыми", "ых", "ь",
-    "ье", "ью", "ья", "ю", "ют", "ются", "ющий", "юю", "я", "ям", "ями", "ят", "ятся", "ять", "ях",
-    "яя",
+    "енный", "ено", "ены", "ет", "ете", "ется", "еть", "ешь", "и", "ие", "ией", "ием", "ии", "ий",
+    "ил", "ила", "или", "ило", "им", "ими", "ировал", "ировали", "ировать", "ирует", "ит", "ите",
+    "ится", "ить", "их", "ишь", "ию", "ия", "иям", "иями", "иях", "й", "л", "ла", "лась", "ли",
+    "лись", "ло", "лось", "лся", "н", "на", "нная", "нное", "нные", "нный", "но", "ны", "о", "ов",
+    "ованный", "овать", "ого", "ое", "ой", "ом", "ому", "остей", "ости", "ость", "остью", "остям",
+    "сь", "ся", "ти", "тся", "ть", "ться", "у", "уем", "ует", "уешь", "ут", "уть", "ую", "уют",
+    "щий", "ы", "ые", "ый", "ым", "ыми", "ых", "ь", "ье", "ью", "ья", "ю", "ют", "ются", "ющий",
+    "юю", "я", "ям", "ями", "ят", "ятся", "ять", "ях", "яя",
 ];
 
 /// Also those that make one kind of word of another. Sorted.
 #[rustfmt::skip]
 const ENDINGS_ENGLISH: &[&str] = &[
-    "able", "al", "ally", "ance", "ation", "ations", "e", "ed", "ence", "er", "ers", "es", "ible",
-    "ied", "ies", "ing", "ings", "ion", "ions", "ity", "ive", "ly", "ment", "ments", "ness", "or",
-    "ors", "s", "tion", "tions", "y",
+    "able", "al", "ally", "ance", "ate", "ated", "ates", "ating", "ation", "ations", "e", "ed",
+    "ence", "er", "ers", "es", "ible", "ied", "ies", "ing", "ings", "ion", "ions", "ity", "ive",
+    "ly", "ment", "ments", "ness", "or", "ors", "s",
 ];
 
 /// Whether it is among the words that every text has.
@@ -68,7 +68,7 @@ pub(super) fn stem(word: &str) -> &str {
     match word.chars().next_back() {
         Some('а'..='я') => without_ending(reflexive(word), ENDINGS_RUSSIAN),
         Some('a'..='z') if word.bytes().all(|byte| byte.is_ascii_lowercase()) => {
-            single(without_ending(word, ENDINGS_ENGLISH))
+            bare(without_ending(word, ENDINGS_ENGLISH))
         }
         Some(_) | None => word,
     }
@@ -87,10 +87,17 @@ fn without_ending<'a>(word: &'a str, endings: &[&str]) -> &'a str {
     start.map_or(word, |start| &word[..start])
 }
 
-/// `stopp` as in `stopped` is `stop`; `tell` and `pass` stay.
-fn single(stem: &str) -> &str {
+/// What still differs without the ending: `stopp` of `stopped` is `stop`, while `tell` and `pass` stay; `retry` is
+/// `retr` like `retries`, while `deploy` stays.
+fn bare(stem: &str) -> &str {
+    let is_vowel = |byte: &u8| b"aeiou".contains(byte);
     match stem.as_bytes() {
-        [.., _, _, a, b] if a == b && !b"aeiouls".contains(b) => &stem[..stem.len() - 1],
+        [_, _, .., before, b'y'] if !is_vowel(before) => &stem[..stem.len() - 1],
+        [_, .., a, b]
+            if a == b && stem.len() > SHORTEST_STEM && !is_vowel(b) && !b"ls".contains(b) =>
+        {
+            &stem[..stem.len() - 1]
+        }
         _ => stem,
     }
 }
@@ -117,6 +124,8 @@ mod tests {
             &["migrate", "migrated", "migration", "migrations", "migrates"],
             &["stop", "stops", "stopped", "stopping"],
             &["retry", "retries", "retried", "retrying"],
+            &["configure", "configured", "configuration", "configuring"],
+            &["connect", "connection", "connections", "connecting"],
         ] {
             let stems: Vec<&str> = forms.iter().map(|form| stem(form)).collect();
             assert!(stems.iter().all(|stem| *stem == stems[0]), "{stems:?}");
