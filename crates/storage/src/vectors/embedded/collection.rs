@@ -236,9 +236,6 @@ impl Open {
     }
 
     pub(super) fn forget(&self, filter: &Filter) -> Result<u64> {
-        if *filter == Filter::default() {
-            return self.forget_all();
-        }
         self.forgetting(|change| Conditions::new(filter).rows(change))
     }
 
@@ -293,30 +290,14 @@ impl Open {
         Ok(forgotten)
     }
 
-    /// Emptying tables is much faster than deleting every row of them.
-    fn forget_all(&self) -> Result<u64> {
-        let count = self.count();
-        self.writing(|change| {
-            change.execute_batch(
-                "delete from interactions; delete from vectors; delete from codes;
-                 delete from waiting;",
-            )?;
-            Ok(((), Changes::default()))
-        })?;
-        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
-        memory.codes.clear();
-        memory.waiting = 0;
-        drop(memory);
-        self.give_back();
-        Ok(count)
-    }
-
-    /// The deletion is done; that its space is still held is no failure of it.
-    fn give_back(&self) {
+    /// Gives free space of the file back to the file system, for a while, and says whether that was all of it. That
+    /// space is still held is no failure of the deletion.
+    pub(super) fn give_back(&self) -> bool {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = file::give_back(&writer) {
+        file::give_back(&writer).unwrap_or_else(|error| {
             tracing::warn!(collection = %self.place.name, %error, "space was not given back");
-        }
+            true
+        })
     }
 
     /// Commits a change to the file, and then to the codes.
