@@ -124,62 +124,42 @@ variants!(some_at, some_body, some_avx2, some_avx512, (codes: Codes<'_>, query: 
 variants!(all_at, all_body, all_avx2, all_avx512, (codes: Codes<'_>, query: &Query, out: &mut [f32]));
 variants!(dot_at, dot_body, dot_avx2, dot_avx512, (stored: &[u8], query: &[f32]) -> f32);
 
-/// Runs the loop for a number of blocks that the compiler knows, so that it keeps the query in registers; codes of
-/// more blocks than any model of today needs go through the slice as it comes.
-macro_rules! by_length {
-    ($query:expr, |$planes:ident| $body:expr) => {
-        by_length!($query, $planes, $body, 1 2 3 4 5 6 7 8)
-    };
-    ($query:expr, $planes:ident, $body:expr, $($length:literal)+) => {
-        match $query.planes.len() {
-            $($length => {
-                if let Some($planes) = $query.planes.first_chunk::<$length>() {
-                    $body
-                }
-            })+
-            _ => {
-                let $planes = $query.planes.as_slice();
-                $body
-            }
-        }
-    };
-}
-
 #[inline(always)]
 fn some_body(codes: Codes<'_>, query: &Query, places: &[u32], out: &mut [f32]) {
-    by_length!(query, |planes| {
-        for (estimate, place) in out.iter_mut().zip(places) {
-            let place = *place as usize;
-            let code = &codes.blocks[place * planes.len()..(place + 1) * planes.len()];
-            *estimate = codes.factors[place] * one(code, planes, query);
-        }
-    });
+    let length = query.planes.len();
+    for (estimate, place) in out.iter_mut().zip(places) {
+        let place = *place as usize;
+        let code = &codes.blocks[place * length..(place + 1) * length];
+        *estimate = one(code, codes.factors[place], query);
+    }
 }
 
 #[inline(always)]
 fn all_body(codes: Codes<'_>, query: &Query, out: &mut [f32]) {
-    by_length!(query, |planes| {
-        let each = codes.blocks.chunks_exact(planes.len()).zip(codes.factors);
-        for (estimate, (code, factor)) in out.iter_mut().zip(each) {
-            *estimate = factor * one(code, planes, query);
-        }
-    });
+    let each = codes.blocks.chunks_exact(query.planes.len()).zip(codes.factors);
+    for (estimate, (code, factor)) in out.iter_mut().zip(each) {
+        *estimate = one(code, *factor, query);
+    }
 }
 
 #[inline(always)]
-fn one(code: &[Block], planes: &[[Block; 4]], query: &Query) -> f32 {
+fn one(code: &[Block], factor: f32, query: &Query) -> f32 {
     let (mut weighted, mut ones) = ([0_u64; WORDS], [0_u64; WORDS]);
-    for (block, planes) in code.iter().zip(planes) {
-        for lane in 0..WORDS {
-            let bits = block.0[lane];
-            let count = |plane: usize| u64::from((bits & planes[plane].0[lane]).count_ones());
-            ones[lane] += u64::from(bits.count_ones());
-            weighted[lane] += count(0) + (count(1) << 1) + (count(2) << 2) + (count(3) << 3);
+    // A few blocks at a time. The compiler takes a register for a block, as it should, in loops that are short; in
+    // long ones, or in ones whose length it knows, it gathers the words of several blocks, which is slow.
+    for (code, planes) in code.chunks(4).zip(query.planes.chunks(4)) {
+        for (block, planes) in code.iter().zip(planes) {
+            for lane in 0..WORDS {
+                let bits = block.0[lane];
+                let count = |plane: usize| u64::from((bits & planes[plane].0[lane]).count_ones());
+                ones[lane] += u64::from(bits.count_ones());
+                weighted[lane] += count(0) + (count(1) << 1) + (count(2) << 2) + (count(3) << 3);
+            }
         }
     }
     #[expect(clippy::cast_precision_loss, reason = "no more than 16 times the dimensions")]
     let (weighted, ones) = (weighted.iter().sum::<u64>() as f32, ones.iter().sum::<u64>() as f32);
-    query.step * weighted + query.base * ones - query.rest
+    factor * (query.step * weighted + query.base * ones - query.rest)
 }
 
 #[inline(always)]
