@@ -91,7 +91,7 @@ impl Open {
             };
             let candidates = {
                 let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-                let most = candidates(memory.codes.len(), top_k);
+                let most = candidates(memory.codes.len(), vector.len(), top_k);
                 memory.codes.nearest(&query, filter, of_task.as_deref(), most)
             };
             // One transaction, so that an entry and its vector are of the same version.
@@ -339,10 +339,12 @@ impl Open {
     }
 }
 
-/// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact.
-fn candidates(rows: usize, top_k: usize) -> usize {
+/// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact. A code
+/// of fewer bits errs more and its vector is cheaper to read, so then more are taken.
+fn candidates(rows: usize, dimensions: usize, top_k: usize) -> usize {
     let least = if rows > 300_000 { 400 } else { 200 };
-    least.max(3 * top_k)
+    let shortness = (1_536 / dimensions).clamp(1, 4);
+    (least * shortness).max(3 * top_k)
 }
 
 fn page_size(limit: usize) -> i64 {
