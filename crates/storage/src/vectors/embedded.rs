@@ -30,7 +30,8 @@ use async_trait::async_trait;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use self::collection::Open;
-use self::shelf::{Missing, Shelf};
+use self::file::Place;
+use self::shelf::{Missing, Shelf, Slot};
 use super::{Entry, Error, Figures, Hit, Model, Result, VectorIndex, check_vector};
 
 pub use self::shelf::Limits;
@@ -98,13 +99,25 @@ impl Embedded {
         missing: Missing,
         work: impl FnOnce(&Shelf, &Open) -> Result<T> + Send + 'static,
     ) -> Result<Option<T>> {
+        self.alone(of, move |shelf, slot, place| {
+            shelf.with(slot, place, missing, |open| work(shelf, open))
+        })
+        .await
+    }
+
+    /// Does something with a collection that nobody else changes meanwhile.
+    async fn alone<T: Send + 'static>(
+        &self,
+        of: &Collection,
+        work: impl FnOnce(&Shelf, &Slot, Place) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let (shelf, slot) = (Arc::clone(&self.shelf), self.shelf.slot(of));
         // First among those who change this collection, so that they do not hold the places of others.
         let turns = (turn(&slot.writing).await?, turn(&self.writes).await?);
         let place = shelf.place(of);
         blocking(move || {
             let _turns = turns;
-            shelf.with(&slot, place, missing, |open| work(&shelf, open))
+            work(&shelf, &slot, place)
         })
         .await
     }
@@ -173,13 +186,7 @@ impl VectorIndex for Embedded {
     }
 
     async fn remove(&self, of: &Collection) -> Result<()> {
-        let (slot, place) = (self.shelf.slot(of), self.shelf.place(of));
-        let turns = (turn(&slot.writing).await?, turn(&self.writes).await?);
-        blocking(move || {
-            let _turns = turns;
-            Shelf::remove(&slot, &place)
-        })
-        .await
+        self.alone(of, |_, slot, place| Shelf::remove(slot, &place)).await
     }
 
     async fn put(&self, of: &Collection, entries: Vec<Entry>) -> Result<()> {
@@ -247,6 +254,9 @@ impl VectorIndex for Embedded {
 
     async fn forget(&self, of: &Collection, filter: &Filter) -> Result<u64> {
         let filter = *filter;
+        if filter == Filter::default() {
+            return self.alone(of, |shelf, slot, place| shelf.clear(slot, &place)).await;
+        }
         let forgotten = self.write(of, Missing::Leave, move |_, open| open.forget(&filter));
         Ok(forgotten.await?.unwrap_or_default())
     }

@@ -279,11 +279,6 @@ impl Codes {
         }
     }
 
-    pub(super) fn clear(&mut self) {
-        self.segments.clear();
-        self.live = 0;
-    }
-
     fn find(&self, row: i64) -> Option<(usize, usize)> {
         let after = self.segments.partition_point(|segment| segment.rows[0] <= row);
         let number = after.checked_sub(1)?;

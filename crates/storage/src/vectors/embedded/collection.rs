@@ -91,7 +91,7 @@ impl Open {
             };
             let candidates = {
                 let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-                let most = candidates(memory.codes.len(), top_k);
+                let most = candidates(memory.codes.len(), vector.len(), top_k);
                 memory.codes.nearest(&query, filter, of_task.as_deref(), most)
             };
             // One transaction, so that an entry and its vector are of the same version.
@@ -256,9 +256,6 @@ impl Open {
     }
 
     pub(super) fn forget(&self, filter: &Filter) -> Result<u64> {
-        if *filter == Filter::default() {
-            return self.forget_all();
-        }
         self.forgetting(|change| Conditions::new(filter).rows(change))
     }
 
@@ -313,30 +310,14 @@ impl Open {
         Ok(forgotten)
     }
 
-    /// Emptying tables is much faster than deleting every row of them.
-    fn forget_all(&self) -> Result<u64> {
-        let count = self.count();
-        self.writing(|change| {
-            change.execute_batch(
-                "delete from interactions; delete from vectors; delete from codes;
-                 delete from waiting;",
-            )?;
-            Ok(((), Changes::default()))
-        })?;
-        let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
-        memory.codes.clear();
-        memory.waiting = 0;
-        drop(memory);
-        self.give_back();
-        Ok(count)
-    }
-
-    /// The deletion is done; that its space is still held is no failure of it.
-    fn give_back(&self) {
+    /// Gives free space of the file back to the file system, for a while, and says whether that was all of it. That
+    /// space is still held is no failure of the deletion.
+    pub(super) fn give_back(&self) -> bool {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = file::give_back(&writer) {
+        file::give_back(&writer).unwrap_or_else(|error| {
             tracing::warn!(collection = %self.place.name, %error, "space was not given back");
-        }
+            true
+        })
     }
 
     /// Commits a change to the file, and then to the codes.
@@ -378,10 +359,12 @@ impl Open {
     }
 }
 
-/// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact.
-fn candidates(rows: usize, top_k: usize) -> usize {
+/// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact. A code
+/// of fewer bits errs more and its vector is cheaper to read, so then more are taken.
+fn candidates(rows: usize, dimensions: usize, top_k: usize) -> usize {
     let least = if rows > 300_000 { 400 } else { 200 };
-    least.max(3 * top_k)
+    let shortness = (1_536 / dimensions).clamp(1, 4);
+    (least * shortness).max(3 * top_k)
 }
 
 /// A number above all that are in the file or in memory.

@@ -26,8 +26,8 @@ const ENCODING: i64 = 1;
 const FREE_PAGES: i64 = 32;
 /// Pages given back in one transaction, so that the log beside the file stays small.
 const GIVEN_AT_ONCE: i64 = 2_000;
-/// Writers wait no longer for space to be given back; the rest follows with the next deletion.
-const GIVING: Duration = Duration::from_secs(5);
+/// Writers wait no longer for space to be given back; the rest follows when the collection is not used.
+const GIVING: Duration = Duration::from_secs(2);
 
 const TABLES: &str = "
     create table meta (key text primary key, value not null) without rowid;
@@ -241,7 +241,7 @@ fn forget_vectors(conn: &mut Connection, model: &Model) -> rusqlite::Result<()> 
     change.execute("insert or ignore into waiting (row) select row from interactions", [])?;
     write_model(&change, model)?;
     change.commit()?;
-    give_back(conn)
+    give_back(conn).map(drop)
 }
 
 /// Makes the codes of all vectors anew, after this program learned to make better ones.
@@ -322,12 +322,12 @@ pub(super) fn floats(bytes: &[u8]) -> Vec<f32> {
     bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
 }
 
-/// Gives free pages back to the file system.
-pub(super) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
+/// Gives free pages back to the file system, for a while, and says whether that was all of them.
+pub(super) fn give_back(conn: &Connection) -> rusqlite::Result<bool> {
     let free = || conn.query_row("pragma freelist_count", [], |row| row.get::<_, i64>(0));
     let mut left = free()?;
     if left < FREE_PAGES {
-        return Ok(());
+        return Ok(true);
     }
     let began = Instant::now();
     while left > 0 && began.elapsed() < GIVING {
@@ -341,5 +341,6 @@ pub(super) fn give_back(conn: &Connection) -> rusqlite::Result<()> {
         left = still;
     }
     // The file itself shrinks with the checkpoint.
-    conn.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))
+    conn.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()))?;
+    Ok(left < FREE_PAGES)
 }

@@ -151,12 +151,27 @@ impl Shelf {
         place.remove()
     }
 
+    /// Forgets everything: a file that begins anew gives all of its space back at once.
+    pub(super) fn clear(&self, slot: &Slot, place: &Place) -> Result<u64> {
+        let count = self.with(slot, place.clone(), Missing::Leave, |open| Ok(open.count()))?;
+        if count.is_some() {
+            let mut open = slot.write();
+            slot.close(&mut open);
+            // If we stop in between, the collection is missing, which is empty too.
+            place.remove()?;
+            place.make()?;
+        }
+        Ok(count.unwrap_or_default())
+    }
+
     /// Closes what was not used for a while.
     pub(super) fn close_idle(&self) {
         let idle = u64::try_from(self.limits.idle.as_millis()).unwrap_or(u64::MAX);
         let now = self.now();
         for slot in self.open() {
-            if now.saturating_sub(slot.used.load(Ordering::Relaxed)) >= idle {
+            let rests = now.saturating_sub(slot.used.load(Ordering::Relaxed)) >= idle;
+            // What large deletions left is given back now. It stays open for the next time while there is more.
+            if rests && slot.read().as_ref().is_none_or(Open::give_back) {
                 slot.try_close();
             }
         }
