@@ -229,10 +229,9 @@ impl VectorIndex for Qdrant {
     }
 
     async fn rename(&self, of: &Collection, name: &str) -> Result<()> {
-        let renamed =
-            self.look(of, |home| async move { self.rename_at(&home, name).await }).await?;
         // Without a collection there is nothing to name.
-        Ok(renamed.unwrap_or(()))
+        self.look(of, |home| async move { self.rename_at(&home, name).await }).await?;
+        Ok(())
     }
 
     async fn remove(&self, of: &Collection) -> Result<()> {
@@ -355,9 +354,10 @@ impl VectorIndex for Qdrant {
     }
 
     async fn figures(&self, of: &Collection, filter: &Filter) -> Result<Figures> {
+        // Many questions side by side make a large future.
         let figures =
-            self.look(of, |home| async move { self.figures_at(&home, filter).await }).await?;
-        Ok(figures.unwrap_or_default())
+            self.look(of, |home| async move { Box::pin(self.figures_at(&home, filter)).await });
+        Ok(figures.await?.unwrap_or_default())
     }
 
     async fn count(&self, of: &Collection) -> Result<u64> {

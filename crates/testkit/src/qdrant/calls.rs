@@ -28,7 +28,7 @@ macro_rules! calls {
             name: $name,
             read: read::<$question>,
             work: |state, question| {
-                let question = question.downcast_ref::<$question>().cloned();
+                let question = question.downcast_ref::<$question>();
                 let question = question.ok_or_else(|| Status::internal("another question"))?;
                 $work(state, question).map(|answer| answer.encode_to_vec())
             },

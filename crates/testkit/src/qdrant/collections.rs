@@ -11,9 +11,9 @@ const FORBIDDEN: [char; 11] = ['<', '>', ':', '"', '/', '\\', '|', '?', '*', '\0
 
 pub(super) fn create(
     state: &mut State,
-    question: q::CreateCollection,
+    question: &q::CreateCollection,
 ) -> Result<q::CollectionOperationResponse, Status> {
-    let name = question.collection_name;
+    let name = question.collection_name.clone();
     check_name(&name, &FORBIDDEN)?;
     check_free(state, &name)?;
     if state.aliases.contains_key(&name) {
@@ -21,12 +21,12 @@ pub(super) fn create(
             "Wrong input: Can't create collection with name {name}. Alias with the same name already exists"
         )));
     }
-    let Some(Config::ParamsMap(vectors)) = question.vectors_config.and_then(|config| config.config)
-    else {
+    let config = question.vectors_config.as_ref().and_then(|config| config.config.as_ref());
+    let Some(Config::ParamsMap(vectors)) = config else {
         return Err(Status::unimplemented("the stand-in knows named vectors only"));
     };
     let mut shelf = Shelf::default();
-    for (vector, params) in vectors.map {
+    for (vector, params) in &vectors.map {
         if params.distance != i32::from(q::Distance::Dot) {
             return Err(Status::unimplemented("the stand-in measures by the inner product only"));
         }
@@ -34,7 +34,7 @@ pub(super) fn create(
         let size = size.ok_or_else(|| {
             Status::invalid_argument("Validation error in body: [vectors_config.size: invalid]")
         })?;
-        shelf.sizes.insert(vector, size);
+        shelf.sizes.insert(vector.clone(), size);
     }
     state.collections.insert(name, shelf);
     Ok(done(true))
@@ -42,7 +42,7 @@ pub(super) fn create(
 
 pub(super) fn delete(
     state: &mut State,
-    question: q::DeleteCollection,
+    question: &q::DeleteCollection,
 ) -> Result<q::CollectionOperationResponse, Status> {
     check_name(&question.collection_name, &['/', '\0'])?;
     Ok(done(state.remove(&question.collection_name)))
@@ -50,7 +50,7 @@ pub(super) fn delete(
 
 pub(super) fn describe(
     state: &mut State,
-    question: q::GetCollectionInfoRequest,
+    question: &q::GetCollectionInfoRequest,
 ) -> Result<q::GetCollectionInfoResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
     let info = q::CollectionInfo {
@@ -62,9 +62,14 @@ pub(super) fn describe(
     Ok(q::GetCollectionInfoResponse { result: Some(info), time: 0.0 })
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    clippy::unnecessary_wraps,
+    reason = "all calls look alike"
+)]
 pub(super) fn list(
     state: &mut State,
-    _question: q::ListCollectionsRequest,
+    _question: &q::ListCollectionsRequest,
 ) -> Result<q::ListCollectionsResponse, Status> {
     let names = state.collections.keys().cloned();
     let collections = names.map(|name| q::CollectionDescription { name }).collect();
@@ -73,7 +78,7 @@ pub(super) fn list(
 
 pub(super) fn exists(
     state: &mut State,
-    question: q::CollectionExistsRequest,
+    question: &q::CollectionExistsRequest,
 ) -> Result<q::CollectionExistsResponse, Status> {
     let exists = match state.shelf(&question.collection_name) {
         Ok(_) => true,
@@ -86,7 +91,7 @@ pub(super) fn exists(
 
 pub(super) fn aliases(
     state: &mut State,
-    question: q::ListCollectionAliasesRequest,
+    question: &q::ListCollectionAliasesRequest,
 ) -> Result<q::ListAliasesResponse, Status> {
     check_name(&question.collection_name, &['/', '\0'])?;
     let aliases = state.aliases.iter().filter(|(_, target)| **target == question.collection_name);
@@ -99,9 +104,9 @@ pub(super) fn aliases(
 
 pub(super) fn change_aliases(
     state: &mut State,
-    question: q::ChangeAliases,
+    question: &q::ChangeAliases,
 ) -> Result<q::CollectionOperationResponse, Status> {
-    for operation in question.actions {
+    for operation in question.actions.clone() {
         match operation.action {
             Some(Action::CreateAlias(q::CreateAlias { collection_name, alias_name })) => {
                 if !state.collections.contains_key(&collection_name) {
@@ -127,7 +132,7 @@ pub(super) fn change_aliases(
 
 pub(super) fn index(
     state: &mut State,
-    question: q::CreateFieldIndexCollection,
+    question: &q::CreateFieldIndexCollection,
 ) -> Result<q::PointsOperationResponse, Status> {
     let kind = question.field_type.and_then(|kind| q::FieldType::try_from(kind).ok());
     let data_type = match kind {
@@ -144,9 +149,9 @@ pub(super) fn index(
         | None => return Err(Status::unimplemented("the stand-in has no such index")),
     };
     let shelf = state.shelf(&question.collection_name)?;
-    let params = question.field_index_params;
+    let params = question.field_index_params.clone();
     let schema = q::PayloadSchemaInfo { data_type: data_type.into(), params, points: None };
-    shelf.indexes.insert(question.field_name, schema);
+    shelf.indexes.insert(question.field_name.clone(), schema);
     Ok(super::points::acknowledged(question.wait))
 }
 

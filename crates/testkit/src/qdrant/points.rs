@@ -22,7 +22,7 @@ const SCROLLED: usize = 10;
 
 pub(super) fn upsert(
     state: &mut State,
-    question: q::UpsertPoints,
+    question: &q::UpsertPoints,
 ) -> Result<q::PointsOperationResponse, Status> {
     if question.update_filter.is_some() {
         return Err(Status::unimplemented("the stand-in knows no update filter"));
@@ -31,10 +31,10 @@ pub(super) fn upsert(
     let mode = question.update_mode.and_then(|mode| q::UpdateMode::try_from(mode).ok());
     // All are looked at before one is stored.
     let mut ready = Vec::new();
-    for point in question.points {
+    for point in &question.points {
         let number = number(point.id.as_ref())?;
-        let vectors = vectors(shelf, point.vectors)?;
-        ready.push((number, Point { payload: point.payload, vectors }));
+        let vectors = vectors(shelf, point.vectors.as_ref())?;
+        ready.push((number, Point { payload: point.payload.clone(), vectors }));
     }
     for (number, point) in ready {
         let wanted = match mode {
@@ -51,17 +51,17 @@ pub(super) fn upsert(
 
 pub(super) fn delete(
     state: &mut State,
-    question: q::DeletePoints,
+    question: &q::DeletePoints,
 ) -> Result<q::PointsOperationResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
-    match question.points.and_then(|points| points.points_selector_one_of) {
+    match question.points.as_ref().and_then(|points| points.points_selector_one_of.as_ref()) {
         Some(PointsSelectorOneOf::Points(list)) => {
             for id in &list.ids {
                 shelf.points.remove(&number(Some(id))?);
             }
         }
         Some(PointsSelectorOneOf::Filter(filter)) => {
-            for id in admitted(shelf, Some(&filter))? {
+            for id in admitted(shelf, Some(filter))? {
                 shelf.points.remove(&id);
             }
         }
@@ -70,13 +70,13 @@ pub(super) fn delete(
     Ok(acknowledged(question.wait))
 }
 
-pub(super) fn get(state: &mut State, question: q::GetPoints) -> Result<q::GetResponse, Status> {
+pub(super) fn get(state: &mut State, question: &q::GetPoints) -> Result<q::GetResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
     let mut numbers =
         question.ids.iter().map(|id| number(Some(id))).collect::<Result<Vec<_>, _>>()?;
     numbers.sort_unstable();
     numbers.dedup();
-    let show = Show::new(question.with_payload, question.with_vectors)?;
+    let show = Show::new(question.with_payload.as_ref(), question.with_vectors.as_ref())?;
     let found = numbers.into_iter().filter_map(|id| Some((id, shelf.points.get(&id)?)));
     let result = found.map(|(id, point)| show.retrieved(id, point)).collect();
     Ok(q::GetResponse { result, ..Default::default() })
@@ -84,7 +84,7 @@ pub(super) fn get(state: &mut State, question: q::GetPoints) -> Result<q::GetRes
 
 pub(super) fn scroll(
     state: &mut State,
-    question: q::ScrollPoints,
+    question: &q::ScrollPoints,
 ) -> Result<q::ScrollResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
     let limit = question.limit.map_or(SCROLLED, |limit| limit as usize);
@@ -93,10 +93,10 @@ pub(super) fn scroll(
             "Validation error in body: [limit: value 0 invalid, must be 1 or larger]",
         ));
     }
-    let show = Show::new(question.with_payload, question.with_vectors)?;
+    let show = Show::new(question.with_payload.as_ref(), question.with_vectors.as_ref())?;
     let mut ids = admitted(shelf, question.filter.as_ref())?;
     let mut next = None;
-    if let Some(order) = question.order_by {
+    if let Some(order) = &question.order_by {
         if question.offset.is_some() {
             return Err(Status::invalid_argument(
                 "Wrong input: Cannot use an `offset` when using `order_by`. The alternative for paging is to use `order_by.start_from` and a filter to exclude the IDs that you've already seen for the `order_by.start_from` value",
@@ -137,15 +137,17 @@ pub(super) fn scroll(
 
 pub(super) fn query(
     state: &mut State,
-    question: q::QueryPoints,
+    question: &q::QueryPoints,
 ) -> Result<q::QueryResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
-    let name = question.using.unwrap_or_default();
+    let name = question.using.clone().unwrap_or_default();
     let size = *shelf.sizes.get(&name).ok_or_else(|| no_such_vector(&name))?;
-    let Some(QueryVariant::Nearest(input)) = question.query.and_then(|query| query.variant) else {
+    let Some(QueryVariant::Nearest(input)) =
+        question.query.as_ref().and_then(|query| query.variant.as_ref())
+    else {
         return Err(Status::unimplemented("the stand-in knows the nearest only"));
     };
-    let Some(InputVariant::Dense(wanted)) = input.variant else {
+    let Some(InputVariant::Dense(wanted)) = &input.variant else {
         return Err(Status::unimplemented("the stand-in knows dense vectors only"));
     };
     check_size(size, &wanted.data)?;
@@ -155,7 +157,7 @@ pub(super) fn query(
             "Validation error in body: [limit: value 0 invalid, must be 1 or larger]",
         ));
     }
-    let show = Show::new(question.with_payload, question.with_vectors)?;
+    let show = Show::new(question.with_payload.as_ref(), question.with_vectors.as_ref())?;
     let mut hits = Vec::new();
     for id in admitted(shelf, question.filter.as_ref())? {
         if let Some(vector) = shelf.points[&id].vectors.get(&name) {
@@ -176,7 +178,7 @@ pub(super) fn query(
 
 pub(super) fn count(
     state: &mut State,
-    question: q::CountPoints,
+    question: &q::CountPoints,
 ) -> Result<q::CountResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
     let count = admitted(shelf, question.filter.as_ref())?.len() as u64;
@@ -185,7 +187,7 @@ pub(super) fn count(
 
 pub(super) fn facet(
     state: &mut State,
-    question: q::FacetCounts,
+    question: &q::FacetCounts,
 ) -> Result<q::FacetResponse, Status> {
     let shelf = state.shelf(&question.collection_name)?;
     if !shelf.is_listed_by(&question.key) {
@@ -240,19 +242,19 @@ fn admitted(shelf: &Shelf, filter: Option<&q::Filter>) -> Result<Vec<u128>, Stat
     Ok(ids)
 }
 
-fn vectors(shelf: &Shelf, given: Option<q::Vectors>) -> Result<HashMap<String, Vec<f32>>, Status> {
+fn vectors(shelf: &Shelf, given: Option<&q::Vectors>) -> Result<HashMap<String, Vec<f32>>, Status> {
     let given = given.ok_or_else(|| Status::invalid_argument("Expected some vectors"))?;
-    let Some(VectorsOptions::Vectors(named)) = given.vectors_options else {
+    let Some(VectorsOptions::Vectors(named)) = &given.vectors_options else {
         return Err(no_such_vector(""));
     };
     let mut vectors = HashMap::new();
-    for (name, vector) in named.vectors {
-        let size = *shelf.sizes.get(&name).ok_or_else(|| no_such_vector(&name))?;
-        let Some(VectorKind::Dense(dense)) = vector.vector else {
+    for (name, vector) in &named.vectors {
+        let size = *shelf.sizes.get(name).ok_or_else(|| no_such_vector(name))?;
+        let Some(VectorKind::Dense(dense)) = &vector.vector else {
             return Err(Status::unimplemented("the stand-in knows dense vectors only"));
         };
         check_size(size, &dense.data)?;
-        vectors.insert(name, dense.data);
+        vectors.insert(name.clone(), dense.data.clone());
     }
     Ok(vectors)
 }
@@ -280,19 +282,19 @@ struct Show {
 
 impl Show {
     fn new(
-        payload: Option<q::WithPayloadSelector>,
-        vectors: Option<q::WithVectorsSelector>,
+        payload: Option<&q::WithPayloadSelector>,
+        vectors: Option<&q::WithVectorsSelector>,
     ) -> Result<Self, Status> {
-        let keys = match payload.and_then(|selector| selector.selector_options) {
+        let keys = match payload.and_then(|selector| selector.selector_options.as_ref()) {
             Some(PayloadOptions::Enable(true)) => Some(Vec::new()),
             Some(PayloadOptions::Enable(false)) | None => None,
-            Some(PayloadOptions::Include(list)) => Some(list.fields),
+            Some(PayloadOptions::Include(list)) => Some(list.fields.clone()),
             Some(PayloadOptions::Exclude(_)) => {
                 return Err(Status::unimplemented("the stand-in leaves nothing out"));
             }
         };
-        let vectors = match vectors.and_then(|selector| selector.selector_options) {
-            Some(VectorOptions::Enable(vectors)) => vectors,
+        let vectors = match vectors.and_then(|selector| selector.selector_options.as_ref()) {
+            Some(VectorOptions::Enable(vectors)) => *vectors,
             Some(VectorOptions::Include(_)) => {
                 return Err(Status::unimplemented("the stand-in gives all vectors or none"));
             }
@@ -328,6 +330,84 @@ impl Show {
             payload: self.payload(point),
             vectors,
             ..Default::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use qdrant_client::qdrant::{Distance, NamedVectors, Vector, VectorParamsMap, VectorsConfig};
+    use tonic::Code;
+
+    use super::super::collections;
+    use super::*;
+
+    const ID: &str = "01890000-0000-7000-8000-000000000001";
+
+    fn made() -> State {
+        let params =
+            q::VectorParams { size: 2, distance: Distance::Dot.into(), ..Default::default() };
+        let map = HashMap::from([("text".to_owned(), params)]);
+        let config = q::vectors_config::Config::ParamsMap(VectorParamsMap { map });
+        let question = q::CreateCollection {
+            collection_name: "c".to_owned(),
+            vectors_config: Some(VectorsConfig { config: Some(config) }),
+            ..Default::default()
+        };
+        let mut state = State::default();
+        collections::create(&mut state, &question).unwrap();
+        state
+    }
+
+    fn put(collection: &str, name: &str, vector: Vec<f32>) -> q::UpsertPoints {
+        let named = NamedVectors { vectors: [(name.to_owned(), Vector::new_dense(vector))].into() };
+        let point = q::PointStruct {
+            id: Some(ID.into()),
+            vectors: Some(named.into()),
+            ..Default::default()
+        };
+        let collection_name = collection.to_owned();
+        q::UpsertPoints { collection_name, points: vec![point], ..Default::default() }
+    }
+
+    #[test]
+    fn it_says_no_where_qdrant_does() {
+        let mut state = made();
+        upsert(&mut state, &put("c", "text", vec![1.0, 0.0])).unwrap();
+        let refused = |answer: Result<q::PointsOperationResponse, Status>| {
+            let status = answer.unwrap_err();
+            (status.code(), status.message().to_owned())
+        };
+        let invalid = |message: &str| (Code::InvalidArgument, message.to_owned());
+        let missing = (Code::NotFound, "Not found: Collection `d` doesn't exist!".to_owned());
+        assert_eq!(refused(upsert(&mut state, &put("d", "text", vec![1.0, 0.0]))), missing);
+        assert_eq!(
+            refused(upsert(&mut state, &put("c", "text", vec![1.0]))),
+            invalid("Wrong input: Vector dimension error: expected dim: 2, got 1")
+        );
+        assert_eq!(
+            refused(upsert(&mut state, &put("c", "other", vec![1.0, 0.0]))),
+            invalid("Wrong input: Not existing vector name error: other")
+        );
+        let mut bare = put("c", "text", vec![1.0, 0.0]);
+        bare.points[0].vectors = None;
+        assert_eq!(refused(upsert(&mut state, &bare)), invalid("Expected some vectors"));
+
+        let collection_name = "c".to_owned();
+        let order = q::OrderBy { key: "timestamp".to_owned(), ..Default::default() };
+        let ordered = q::ScrollPoints {
+            collection_name: collection_name.clone(),
+            order_by: Some(order),
+            ..Default::default()
+        };
+        assert_eq!(scroll(&mut state, &ordered).unwrap_err().code(), Code::InvalidArgument);
+        let key = "day".to_owned();
+        let counted = q::FacetCounts { collection_name, key, ..Default::default() };
+        assert_eq!(facet(&mut state, &counted).unwrap_err().code(), Code::InvalidArgument);
+        for name in ["", "a/b", "a:b", "c"] {
+            let question =
+                q::CreateCollection { collection_name: name.to_owned(), ..Default::default() };
+            assert!(collections::create(&mut state, &question).is_err(), "{name:?}");
         }
     }
 }

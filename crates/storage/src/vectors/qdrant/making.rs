@@ -123,13 +123,11 @@ impl Qdrant {
     }
 
     pub(super) async fn rename_at(&self, home: &Home, name: &str) -> Answer<()> {
-        match home.tenant {
-            Some(agent) => self.register(agent, name).await,
-            None => {
-                let aliases = self.aliases_of(&home.collection).await?;
-                self.give_name(&home.collection, &aliases, name).await
-            }
+        if let Some(agent) = home.tenant {
+            return self.register(agent, name).await;
         }
+        let aliases = self.aliases_of(&home.collection).await?;
+        self.give_name(&home.collection, &aliases, name).await
     }
 
     pub(super) async fn remove_all(&self, agent: AgentId) -> Answer<()> {
