@@ -82,7 +82,11 @@ fn whole(runtime: &Runtime, place: &Place, size: &Size, report: &mut Report) -> 
     let store = open(&folder, size.dimensions)?;
     let began = Instant::now();
     runtime.block_on(store.search(&of, &data.query(0), &Filter::default(), TOP))?;
-    report.add(Row::new(name("opened and first search"), began.elapsed().as_secs_f64() * 1e3, "ms"));
+    report.add(Row::new(
+        name("opened and first search"),
+        began.elapsed().as_secs_f64() * 1e3,
+        "ms",
+    ));
     for (at, filter) in FILTERS.iter().enumerate() {
         let spent = cpu(pid)?;
         let mut times = Vec::with_capacity(SEARCHES);
@@ -110,12 +114,14 @@ fn whole(runtime: &Runtime, place: &Place, size: &Size, report: &mut Report) -> 
     for (filter, truth) in FILTERS.iter().zip(&truth) {
         let (mut found, mut all) = (0, 0);
         for (query, true_ones) in truth.iter().enumerate() {
-            let hits = store.search(&of, &data.query(query), &filter.filter(), TOP);
-            let hits: Vec<_> = runtime.block_on(hits)?.iter().map(|hit| hit.interaction.id).collect();
+            let vector = data.query(query);
+            let hits = runtime.block_on(store.search(&of, &vector, &filter.filter(), TOP))?;
+            let hits: Vec<_> = hits.iter().map(|hit| hit.interaction.id).collect();
             found += true_ones.iter().filter(|at| hits.contains(&data.id(**at))).count();
             all += true_ones.len();
         }
-        let recall = Row::new(name(&format!("{}, recall@10", filter.name)), found as f64 / all as f64, "");
+        let recall =
+            Row::new(name(&format!("{}, recall@10", filter.name)), found as f64 / all as f64, "");
         report.add(recall.goal(Goal::AtLeast(size.recall)));
     }
     drop(store);

@@ -94,7 +94,10 @@ impl Data {
     }
 
     pub(super) fn entry(&self, at: usize) -> Entry {
-        let text = format!("Memory number {at}: the tests of the shop need Redis on port {}.", at % 65_536);
+        let text = format!(
+            "Memory number {at}: the tests of the shop need Redis on port {}.",
+            at % 65_536
+        );
         let interaction = Interaction { id: self.id(at), text, metadata: self.facts(at) };
         Entry { interaction, vector: Some(self.vector(at)) }
     }
@@ -105,7 +108,8 @@ impl Data {
         let mut best = vec![vec![Vec::<(f32, usize)>::new(); queries]; FILTERS.len()];
         for at in 0..self.number {
             let (vector, facts) = (self.vector(at), self.facts(at));
-            let admitted: Vec<_> = FILTERS.iter().map(|part| part.filter().admits(&facts)).collect();
+            let admitted: Vec<_> =
+                FILTERS.iter().map(|part| part.filter().admits(&facts)).collect();
             for (query, asked) in vectors.iter().enumerate() {
                 let score = dot(asked, &vector);
                 for (best, _) in best.iter_mut().zip(&admitted).filter(|(_, admitted)| **admitted) {
@@ -136,7 +140,8 @@ fn unit(dimensions: usize, seed: u64) -> Vec<f32> {
         mixed ^ (mixed >> 31)
     };
     // The sum of a few even numbers is nearly normal.
-    let component = |bits: u64| (0..4).map(|at| (bits >> (16 * at) & 0xffff) as f32).sum::<f32>() - 131_070.0;
+    let component =
+        |bits: u64| (0..4).map(|at| (bits >> (16 * at) & 0xffff) as f32).sum::<f32>() - 131_070.0;
     normalised((0..dimensions).map(|_| component(next())).collect())
 }
 

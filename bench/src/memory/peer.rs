@@ -27,14 +27,20 @@ pub(super) fn measure(data: &Data, truth: &[Vec<Vec<usize>>], report: &mut Repor
         let workers = (0..threads).map(|first| {
             let index = &index;
             scope.spawn(move || {
-                (first..data.number).step_by(threads).try_for_each(|at| index.add(at as u64, &data.vector(at)))
+                (first..data.number)
+                    .step_by(threads)
+                    .try_for_each(|at| index.add(at as u64, &data.vector(at)))
             })
         });
         let workers: Vec<_> = workers.collect();
         workers.into_iter().try_for_each(|worker| worker.join().unwrap_or(Ok(())))
     })?;
     report.add(Row::new("usearch f16, to build", began.elapsed().as_secs_f64(), "s"));
-    report.add(Row::new("usearch f16, memory", index.memory_usage() as f64 / 1024.0 / 1024.0, "MiB"));
+    report.add(Row::new(
+        "usearch f16, memory",
+        index.memory_usage() as f64 / 1024.0 / 1024.0,
+        "MiB",
+    ));
     for (part, truth) in FILTERS.iter().zip(truth) {
         let filter = part.filter();
         let admits = |key: u64| filter.admits(&data.facts(usize::try_from(key).unwrap_or(0)));

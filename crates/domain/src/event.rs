@@ -11,8 +11,8 @@ use crate::approval;
 use crate::memory::Kind;
 use crate::session::{ErrorType, Message, Usage};
 use crate::{
-    AgentId, AgentStatus, ApprovalId, InteractionId, MessageId, PlanId, RiskLevel, SessionId, TaskId,
-    Timestamp, UserId,
+    AgentId, AgentStatus, ApprovalId, InteractionId, MessageId, PlanId, RiskLevel, SessionId,
+    TaskId, Timestamp, UserId,
 };
 
 macro_rules! events {

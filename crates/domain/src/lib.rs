@@ -20,6 +20,8 @@ pub mod user;
 pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use event::{Envelope, Event};
-pub use id::{AgentId, ApprovalId, InteractionId, MessageId, PlanId, ProjectId, SessionId, TaskId, UserId};
+pub use id::{
+    AgentId, ApprovalId, InteractionId, MessageId, PlanId, ProjectId, SessionId, TaskId, UserId,
+};
 pub use project::Project;
 pub use user::{Role, User};

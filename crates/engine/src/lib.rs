@@ -37,8 +37,8 @@ pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::memory::{
-    AddContext, Added, Archived, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period, PeriodStats,
-    PruneContext, SearchContext, StatsRange,
+    AddContext, Added, Archived, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period,
+    PeriodStats, PruneContext, SearchContext, StatsRange,
 };
 pub use crate::projects::{CreateProject, UpdateProject};
 pub use crate::spaces::care::{CleanedUp, Cleared, Reset};

@@ -40,6 +40,8 @@ pub use input::{AddContext, Narrow, PruneContext, SearchContext};
 const GATES: usize = 64;
 /// How long who waits for an answer waits for vectors.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a space waits for the collections of its team.
+const ENSURING: Duration = Duration::from_secs(2);
 /// At this share of its limit the owner of a memory is warned.
 const NEARLY_FULL: f64 = 0.8;
 
@@ -209,8 +211,7 @@ impl App {
         let agent = self.agent(caller, project, agent).await?;
         self.arrive(scope, agent.id).await?;
         let gate = self.0.memory.gate(agent.id).lock().await;
-        let deleted =
-            self.vectors().forget(&collection(scope, &agent), &Filter::default()).await?;
+        let deleted = self.vectors().forget(&collection(scope, &agent), &Filter::default()).await?;
         drop(gate);
         tracing::info!(agent = %agent.id, deleted, "memory cleared");
         Ok(Forgotten { deleted })
@@ -325,12 +326,22 @@ impl App {
         Ok(written.await?)
     }
 
-    /// Makes sure that the collections of agents exist. What cannot be made now is made when it is first written.
+    /// Makes sure that the collections of agents exist. What cannot be made now is made when it is first written: a
+    /// team works also while its memory is away.
     pub(crate) async fn ensure_collections(&self, scope: Scope, team: &[Agent]) {
-        for agent in team {
-            if let Err(error) = self.vectors().ensure(&collection(scope, agent)).await {
-                tracing::warn!(%error, agent = %agent.id, "a memory cannot be reached");
+        let all = async {
+            for agent in team {
+                self.vectors().ensure(&collection(scope, agent)).await?;
             }
+            Result::Ok(())
+        };
+        let ensured = tokio::time::timeout(ENSURING, all).await;
+        match ensured {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, project = %scope.project, "memories cannot be reached");
+            }
+            Err(_) => tracing::warn!(project = %scope.project, "memories do not answer"),
         }
     }
 

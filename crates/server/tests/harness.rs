@@ -139,5 +139,8 @@ fn stalled_readers_delay_nobody() {
 #[test]
 fn memories_under_kills() {
     let (artel, store) = (ARTEL.into(), Store::Sqlite);
-    holds(&memories::run(&memories::Options { artel, store, kills: 20, keepers: 4, seed: 1 }).unwrap());
+    holds(
+        &memories::run(&memories::Options { artel, store, kills: 20, keepers: 4, seed: 1 })
+            .unwrap(),
+    );
 }

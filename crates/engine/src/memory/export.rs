@@ -77,8 +77,7 @@ impl Export {
         if self.done {
             return Ok(None);
         }
-        let page =
-            self.store.page(&self.of, &self.filter, self.after, PAGE, self.vectors).await?;
+        let page = self.store.page(&self.of, &self.filter, self.after, PAGE, self.vectors).await?;
         let mut text = self.head.take().unwrap_or_default().into_bytes();
         self.after = page.last().map(|entry| entry.interaction.id).or(self.after);
         self.done = page.len() < PAGE;

@@ -136,7 +136,8 @@ mod tests {
         // Sunday 2026-11-15 and Monday 2026-11-16.
         let sunday = 20_772;
         let tally = |total| Tally { total, successes: 1 };
-        let by_day = BTreeMap::from([(sunday - 1, tally(2)), (sunday, tally(3)), (sunday + 1, tally(4))]);
+        let by_day =
+            BTreeMap::from([(sunday - 1, tally(2)), (sunday, tally(3)), (sunday + 1, tally(4))]);
         let weeks = split(&by_day, Period::Week);
         assert_eq!(weeks.iter().map(|week| week.total).collect::<Vec<_>>(), [5, 4]);
         assert_eq!(weeks[1].start.to_string(), "2026-11-16T00:00:00.000000Z");

@@ -16,7 +16,9 @@ use artel_storage::Scope;
 use artel_storage::vectors::Entry;
 use serde::Deserialize;
 use serde::Serialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
@@ -68,10 +70,9 @@ impl App {
         tracing::info!(agent = %agent.id, imported = imported.imported, "memory imported");
         match (refused, read) {
             (Some(error), _) => Err(told(error, imported)),
-            (None, Err(fault)) => Err(told(
-                Error::new(Kind::Invalid, "not_an_export", fault.to_string()),
-                imported,
-            )),
+            (None, Err(fault)) => {
+                Err(told(Error::new(Kind::Invalid, "not_an_export", fault.to_string()), imported))
+            }
             (None, Ok(())) => Ok(imported),
         }
     }
@@ -98,7 +99,8 @@ impl App {
         // What is over the limit would push out what came just before.
         let limit = u64::from(agent.config.max_vectors);
         if imported.imported + number > limit {
-            let message = format!("has more than the {limit} that the agent may remember (max_vectors)");
+            let message =
+                format!("has more than the {limit} that the agent may remember (max_vectors)");
             return Err(Error::invalid_field("interactions", message));
         }
         let waiting = entries.iter().filter(|entry| entry.vector.is_none()).count() as u64;
@@ -142,10 +144,12 @@ impl Incoming {
             Error::invalid_field(&format!("interactions.{place}.{field}"), message)
         };
         if text.is_empty() || text.chars().count() > input::LONGEST_TEXT {
-            return Err(fault("text", format!("must have 1 to {} characters", input::LONGEST_TEXT)));
+            return Err(fault(
+                "text",
+                format!("must have 1 to {} characters", input::LONGEST_TEXT),
+            ));
         }
-        input::check_own_keys(&metadata.other)
-            .map_err(|error| fault("metadata", error.message))?;
+        input::check_own_keys(&metadata.other).map_err(|error| fault("metadata", error.message))?;
         let vector = match embedding.filter(|_| ours) {
             None => None,
             Some(vector) => {

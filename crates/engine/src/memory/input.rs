@@ -54,11 +54,7 @@ const fn yes() -> bool {
 impl Input for AddContext {}
 
 impl AddContext {
-    pub(super) fn into_interaction(
-        self,
-        id: InteractionId,
-        now: Timestamp,
-    ) -> Result<Interaction> {
+    pub(super) fn into_interaction(self, id: InteractionId, now: Timestamp) -> Result<Interaction> {
         let facts = Facts {
             kind: self.interaction_type,
             timestamp: self.timestamp.unwrap_or(now),

@@ -156,9 +156,10 @@ impl App {
         let (waits, now) = (vectors.is_none(), self.clock().now());
         let gate = self.0.memory.gate(id).lock().await;
         // What somebody else has brought or dropped meanwhile must not come again.
-        let read = self.0.storage.db.read(move |conn| {
-            Box::pin(async move { memories::ids_underway_to(conn, id).await })
-        });
+        let read =
+            self.0.storage.db.read(move |conn| {
+                Box::pin(async move { memories::ids_underway_to(conn, id).await })
+            });
         let left = read.await?;
         let interactions = underway.iter().map(|one| one.interaction.clone()).collect();
         let mut entries = entries(interactions, vectors);

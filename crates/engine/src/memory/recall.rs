@@ -69,9 +69,9 @@ fn chosen(found: Vec<Recollection>, known: &[TaskId], nearness: f32) -> Vec<Reco
     let mut left = TOKENS;
     let is_known =
         |it: &Recollection| it.metadata.task_id.is_some_and(|task| known.contains(&task));
-    let useful = found.into_iter().filter(|it| {
-        it.score >= nearness && is_useful(it.metadata.kind) && !is_known(it)
-    });
+    let useful = found
+        .into_iter()
+        .filter(|it| it.score >= nearness && is_useful(it.metadata.kind) && !is_known(it));
     let mut chosen = Vec::new();
     for mut it in useful.take(MOST) {
         shorten(&mut it, left);
@@ -114,7 +114,8 @@ fn told(it: &Recollection) -> String {
     };
     let how = if facts.success { "" } else { ", failed" };
     let asked = facts.request.as_ref().map(|it| format!("Asked: {it}\n  ")).unwrap_or_default();
-    let error = facts.error_details.as_ref().map(|it| format!("\n  Error: {it}")).unwrap_or_default();
+    let error =
+        facts.error_details.as_ref().map(|it| format!("\n  Error: {it}")).unwrap_or_default();
     format!("- [{day}, {what}{how}] {asked}{}{error}", it.text)
 }
 
@@ -185,7 +186,12 @@ mod tests {
             request: None,
             other: Map::new(),
         };
-        Recollection { id: InteractionId::new(&SystemClock), text: text.to_owned(), score, metadata }
+        Recollection {
+            id: InteractionId::new(&SystemClock),
+            text: text.to_owned(),
+            score,
+            metadata,
+        }
     }
 
     #[test]

@@ -114,10 +114,7 @@ async fn remove_collections(app: &App) -> Result<u64> {
 
 impl App {
     /// Frees the memory of an agent that was deleted.
-    pub(crate) async fn remove_collection(
-        &self,
-        of: &Collection,
-    ) -> Result<()> {
+    pub(crate) async fn remove_collection(&self, of: &Collection) -> Result<()> {
         let agent = of.agent;
         let gate = self.0.memory.gate(agent).lock().await;
         self.vectors().remove(of).await?;

@@ -132,11 +132,7 @@ impl Work<'_> {
     }
 
     /// Asks the model and lets what it writes fly by.
-    async fn ask(
-        &mut self,
-        messages: &[Said],
-        tools: &[ToolSpec],
-    ) -> Result<Step, End> {
+    async fn ask(&mut self, messages: &[Said], tools: &[ToolSpec]) -> Result<Step, End> {
         let config = &self.agent.config;
         let request = Request {
             model: self.model.name.clone(),

@@ -21,7 +21,8 @@ impl Connection {
         let token = environment.get("ARTEL_TOKEN").cloned().ok_or_else(|| {
             Mistake("set ARTEL_TOKEN; `artel token NAME` on the server prints one".to_owned())
         })?;
-        let server = environment.get("ARTEL_SERVER").map_or("http://127.0.0.1:8787", String::as_str);
+        let server =
+            environment.get("ARTEL_SERVER").map_or("http://127.0.0.1:8787", String::as_str);
         let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).build()?;
         Ok(Self { http, server: server.trim_end_matches('/').to_owned(), token })
     }
@@ -44,7 +45,10 @@ impl Connection {
     }
 
     /// Sends a request; an answer that says no is an error with its own exit code.
-    pub(super) async fn sent(&self, request: reqwest::RequestBuilder) -> anyhow::Result<reqwest::Response> {
+    pub(super) async fn sent(
+        &self,
+        request: reqwest::RequestBuilder,
+    ) -> anyhow::Result<reqwest::Response> {
         let response = request.send().await.with_context(|| {
             format!(
                 "no server answers at {}; start one with `artel serve`, or set ARTEL_SERVER",

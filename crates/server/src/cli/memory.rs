@@ -138,7 +138,9 @@ pub(super) async fn run(connection: Connection, memory: Memory) -> anyhow::Resul
             show(&imported, json, |imported| {
                 let waiting = match imported["waiting"].as_u64() {
                     Some(0) | None => String::new(),
-                    Some(number) => format!("; {number} are searchable once their vectors are made"),
+                    Some(number) => {
+                        format!("; {number} are searchable once their vectors are made")
+                    }
                 };
                 vec![format!("{} interactions imported{waiting}", imported["imported"])]
             })
@@ -171,7 +173,10 @@ fn found_lines(found: &Value) -> Vec<String> {
             let failed = if facts["success"] == false { " (failed)" } else { "" };
             let score = it["score"].as_f64().unwrap_or_default();
             let kind = text(&facts["interaction_type"]);
-            format!("{score:.3}  {day}  {kind}{failed}\n  {}", text(&it["text"]).replace('\n', "\n  "))
+            format!(
+                "{score:.3}  {day}  {kind}{failed}\n  {}",
+                text(&it["text"]).replace('\n', "\n  ")
+            )
         })
         .collect();
     if lines.is_empty() {
@@ -184,10 +189,16 @@ fn found_lines(found: &Value) -> Vec<String> {
 }
 
 fn stats_lines(stats: &Value) -> Vec<String> {
-    let share = |rate: &Value| rate.as_f64().map_or("-".to_owned(), |rate| format!("{:.1} %", rate * 100.0));
+    let share = |rate: &Value| {
+        rate.as_f64().map_or("-".to_owned(), |rate| format!("{:.1} %", rate * 100.0))
+    };
     let mut lines = vec![
         format!("collection   {}", text(&stats["collection"])),
-        format!("model        {} ({} dimensions)", text(&stats["embedding_model"]), stats["vector_size"]),
+        format!(
+            "model        {} ({} dimensions)",
+            text(&stats["embedding_model"]),
+            stats["vector_size"]
+        ),
         format!("entries      {} of {} at most", stats["total_vectors"], stats["max_vectors"]),
         format!("waiting      {}", stats["waiting"]),
         format!("size         {:.1} MB", stats["collection_size_mb"].as_f64().unwrap_or_default()),
@@ -215,7 +226,8 @@ async fn export(
     let stats = connection.get(&format!("{path}/stats")).await?;
     let request = connection.request(Method::GET, &format!("{path}/export")).query(parameters);
     let mut pieces = connection.sent(request).await?.bytes_stream();
-    let bar = bar(stats["total_vectors"].as_u64().unwrap_or_default(), "{human_pos} of {human_len}");
+    let bar =
+        bar(stats["total_vectors"].as_u64().unwrap_or_default(), "{human_pos} of {human_len}");
     let Some(file) = file else {
         let mut out = tokio::io::stdout();
         while let Some(piece) = pieces.next().await {

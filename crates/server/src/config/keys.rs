@@ -34,7 +34,11 @@ pub(crate) const KEYS: [Key; 40] = [
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
     key("redis_url", Unset, "redis://…, shared by several nodes; unset: in process"),
-    key("qdrant_url", Unset, "http://…, the gRPC side of a Qdrant server; unset: files in the data folder"),
+    key(
+        "qdrant_url",
+        Unset,
+        "http://…, the gRPC side of a Qdrant server; unset: files in the data folder",
+    ),
     secret("qdrant_api_key", "key of the Qdrant server"),
     key(
         "qdrant_layout",
@@ -48,7 +52,11 @@ pub(crate) const KEYS: [Key; 40] = [
     ),
     key("embedding_model", Unset, "of the embedding service; unset: text-embedding-3-small"),
     key("embedding_dimensions", Number(0), "of the service's vectors; 0: the model's own"),
-    key("weights_dir", Unset, "files of the local model; unset: models/all-MiniLM-L6-v2 in the data folder"),
+    key(
+        "weights_dir",
+        Unset,
+        "files of the local model; unset: models/all-MiniLM-L6-v2 in the data folder",
+    ),
     secret("jwt_secret", "secret that tokens are signed with; unset: made at first start"),
     key("jwt_secret_file", Unset, "file that holds the secret"),
     key("jwt_public_key_file", Unset, "public key (PEM) or JWKS file of an outside issuer"),

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use artel_domain::{
-    AgentId, ApprovalId, Clock, InteractionId, MessageId, PlanId, ProjectId, SessionId, SystemClock,
-    TaskId, Timestamp, UserId,
+    AgentId, ApprovalId, Clock, InteractionId, MessageId, PlanId, ProjectId, SessionId,
+    SystemClock, TaskId, Timestamp, UserId,
 };
 
 use super::{postgres, sqlite};

@@ -235,7 +235,7 @@ async fn the_least_recently_used_are_closed() {
         index.put(of, vec![entry("text").with(leaning(&index, 0.5))]).await.unwrap();
         assert_eq!(texts(&index, of, &ALL).await, ["text"]);
     }
-    index.close_idle().await.unwrap();
+    index.tidy().await.unwrap();
     assert_eq!(open_files(&folder), 0);
     assert_eq!(texts(&index, &collections[0], &ALL).await, ["text"]);
 }
@@ -253,14 +253,14 @@ async fn closing_disturbs_nobody() {
             let text = number.to_string();
             index.put(of, vec![entry(&text).with(leaning(index, 0.5))]).await.unwrap();
             assert!(texts(index, of, &ALL).await.contains(&text));
-            index.close_idle().await.unwrap();
+            index.tidy().await.unwrap();
         }
     }))
     .await;
     for of in &collections {
         assert_eq!(index.count(of).await.unwrap(), 20);
     }
-    index.close_idle().await.unwrap();
+    index.tidy().await.unwrap();
     assert_eq!(open_files(&folder), 0);
 }
 
