@@ -18,6 +18,7 @@ mod events;
 mod memory;
 mod models;
 mod projects;
+mod remembering;
 mod running;
 mod spaces;
 mod tokens;

@@ -327,3 +327,25 @@ async fn nearly_all_of_the_nearest_are_found() {
         assert!(found * 100 >= wanted * 99, "{found} of {wanted}");
     }
 }
+
+/// CS-8.2, CS-8.3: two tenants with the same texts and vectors, 10,000 searches in turns: no foreign hit.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_searches_find_nothing_foreign() {
+    let (index, _folder) = embedded();
+    let tenants = [fresh("agent"), fresh("agent")];
+    let mut own = Vec::new();
+    for of in &tenants {
+        let mut dice = Dice(7);
+        let same = |number| entry(&format!("secret {number}")).with(dice.direction(48));
+        let entries: Vec<Entry> = (0..300).map(same).collect();
+        own.push(entries.iter().map(|entry| entry.interaction.id).collect::<Vec<_>>());
+        index.put(of, entries).await.unwrap();
+    }
+    let mut dice = Dice(8);
+    for number in 0..10_000 {
+        let tenant = number % 2;
+        let hits = index.search(&tenants[tenant], &dice.direction(48), &ALL, 5).await.unwrap();
+        assert_eq!(hits.len(), 5);
+        assert!(hits.iter().all(|hit| own[tenant].contains(&hit.interaction.id)), "{number}");
+    }
+}

@@ -286,15 +286,14 @@ impl Codes {
         Some((number, place))
     }
 
-    /// The numbers of the rows that are admitted and, by estimate, the nearest to the query: `most` of them, in the
-    /// order of their numbers.
+    /// The rows that are admitted and, by estimate, the nearest to the query: `most` of them, the best first.
     pub(super) fn nearest(
         &self,
         query: &Query,
         filter: &Filter,
         rows: Option<&[i64]>,
         most: usize,
-    ) -> Vec<i64> {
+    ) -> Vec<(f32, i64)> {
         let admitted = Admitted::new(filter, rows);
         let mut best = if self.live > LARGE && rows.is_none() {
             let (front, back) = self.segments.split_at(self.segments.len() / 2);
@@ -311,9 +310,8 @@ impl Codes {
             best_of(&self.segments, query, &admitted, most)
         };
         best.cut();
-        let mut rows: Vec<i64> = best.kept.into_iter().map(|(_, row)| row).collect();
-        rows.sort_unstable();
-        rows
+        best.kept.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        best.kept
     }
 }
 
@@ -385,7 +383,13 @@ mod tests {
 
     fn rows(codes: &Codes) -> Vec<i64> {
         let query = asked(&Rotation::new(16), &[0.25; 16]);
-        codes.nearest(&query, &Filter::default(), None, 100_000)
+        numbers(codes.nearest(&query, &Filter::default(), None, 100_000))
+    }
+
+    fn numbers(found: Vec<(f32, i64)>) -> Vec<i64> {
+        let mut rows: Vec<i64> = found.into_iter().map(|(_, row)| row).collect();
+        rows.sort_unstable();
+        rows
     }
 
     #[test]
@@ -419,7 +423,7 @@ mod tests {
         codes.put(&Code { row: 1, moment: 0, flags: 0, factor, blocks });
         codes.put(&code(2));
         for query in [asked(&rotation, &[0.0; 16]), asked(&rotation, &[0.25; 16])] {
-            assert_eq!(codes.nearest(&query, &Filter::default(), None, 10), [1, 2]);
+            assert_eq!(numbers(codes.nearest(&query, &Filter::default(), None, 10)), [1, 2]);
         }
     }
 }

@@ -21,6 +21,11 @@ use crate::vectors::{Entry, Figures, Hit, LARGEST_PAGE, MOST_HITS, Model, Result
 /// Connections kept for reading.
 const READERS: usize = 4;
 const DAY: i64 = 86_400_000_000;
+/// Candidates whose vectors are read before it is looked whether more are needed.
+const READ_AT_ONCE: usize = 32;
+/// How far an estimate may be off, times the root of the dimensions: four times its usual error, which is about 0.75
+/// of that for the sign of a rotated unit vector.
+const FARTHEST_OFF: f32 = 3.0;
 
 #[derive(Debug)]
 pub(super) struct Open {
@@ -96,18 +101,7 @@ impl Open {
             };
             // One transaction, so that an entry and its vector are of the same version.
             let moment = conn.unchecked_transaction()?;
-            let mut scored = Vec::with_capacity(candidates.len());
-            {
-                let mut vectors =
-                    moment.prepare_cached("select vector from vectors where row = ?1")?;
-                for row in candidates {
-                    let mut found = vectors.query([row])?;
-                    if let Some(found) = found.next()? {
-                        scored.push((scan::dot(found.get_ref(0)?.as_blob()?, vector), row));
-                    }
-                }
-            }
-            scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            let scored = rescored(&moment, &candidates, vector, top_k)?;
             let mut hits = Vec::with_capacity(top_k.min(scored.len()));
             let sql = format!("select {COLUMNS} from interactions where row = ?1");
             let mut interactions = moment.prepare_cached(&sql)?;
@@ -357,6 +351,36 @@ impl Open {
         }
         Ok(done)
     }
+}
+
+/// The exact scores of the candidates, best first. Candidates come with the best estimate first; those that are surely
+/// farther than what is asked for are not read.
+fn rescored(
+    moment: &Transaction<'_>,
+    candidates: &[(f32, i64)],
+    vector: &[f32],
+    top_k: usize,
+) -> rusqlite::Result<Vec<(f32, i64)>> {
+    #[expect(clippy::cast_precision_loss, reason = "a model has few dimensions")]
+    let sure = FARTHEST_OFF / (vector.len() as f32).sqrt();
+    let best_first = |a: &(f32, i64), b: &(f32, i64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    let mut scored: Vec<(f32, i64)> = Vec::with_capacity(candidates.len());
+    let mut vectors = moment.prepare_cached("select vector from vectors where row = ?1")?;
+    for some in candidates.chunks(READ_AT_ONCE) {
+        if let (Some(last), Some(next)) = (scored.get(top_k - 1), some.first())
+            && last.0 > next.0 + sure
+        {
+            break;
+        }
+        for (_, row) in some {
+            let mut found = vectors.query([row])?;
+            if let Some(found) = found.next()? {
+                scored.push((scan::dot(found.get_ref(0)?.as_blob()?, vector), *row));
+            }
+        }
+        scored.sort_unstable_by(best_first);
+    }
+    Ok(scored)
 }
 
 /// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact. A code
