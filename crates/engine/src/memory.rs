@@ -15,7 +15,7 @@ use artel_domain::{Agent, AgentId, InteractionId, ProjectId, Timestamp};
 use artel_storage::vectors::{self, Entry, VectorIndex};
 use artel_storage::{Lane, Scope, agents, events, memories};
 use serde::Serialize;
-use tokio::sync::{Mutex, Notify};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use utoipa::ToSchema;
 
 use crate::input::Checked;
@@ -36,8 +36,8 @@ pub use figures::{MemoryStats, Period, PeriodStats, StatsRange};
 pub use import::Imported;
 pub use input::{AddContext, Narrow, PruneContext, SearchContext};
 
-/// Collections are many; gates need only be enough that two rarely share one.
-const GATES: usize = 64;
+/// Collections are many; there need only be enough of these that two rarely share one.
+const TURNS: usize = 64;
 /// How long who waits for an answer waits for vectors.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a space waits for the collections of its team.
@@ -53,19 +53,21 @@ pub(crate) struct Memory {
     bell: Notify,
     /// Rung when something waits for the upkeep.
     chores: Notify,
-    /// Held while entries are put or deleted, so that what is on its way cannot come back after it was deleted.
-    gates: [Mutex<()>; GATES],
+    /// One at a time puts or deletes entries of an agent, so that what is on its way cannot come back after it was
+    /// deleted.
+    turns: [Semaphore; TURNS],
 }
 
 impl Memory {
     pub(crate) fn new(embedder: Arc<dyn Embedder>) -> Self {
-        let gates = std::array::from_fn(|_| Mutex::new(()));
-        Self { embedder, bell: Notify::new(), chores: Notify::new(), gates }
+        let turns = [const { Semaphore::const_new(1) }; TURNS];
+        Self { embedder, bell: Notify::new(), chores: Notify::new(), turns }
     }
 
-    fn gate(&self, agent: AgentId) -> &Mutex<()> {
+    async fn turn(&self, agent: AgentId) -> SemaphorePermit<'_> {
         // The last byte of an id is random.
-        &self.gates[usize::from(agent.as_bytes()[15]) % GATES]
+        let turns = &self.turns[usize::from(agent.as_bytes()[15]) % TURNS];
+        turns.acquire().await.expect("nobody closes it")
     }
 
     /// Something was committed that belongs into a collection.
@@ -186,7 +188,7 @@ impl App {
         let which = input.into_inner().which(self.clock().now())?;
         self.arrive(scope, agent.id).await?;
         let of = collection(scope, &agent);
-        let gate = self.0.memory.gate(agent.id).lock().await;
+        let turn = self.0.memory.turn(agent.id).await;
         let deleted = match which {
             input::Which::Matching(filter) => self.vectors().forget(&of, &filter).await?,
             input::Which::OldestPercent(percent) => {
@@ -195,7 +197,7 @@ impl App {
                 self.vectors().trim(&of, total - goes).await?
             }
         };
-        drop(gate);
+        drop(turn);
         tracing::info!(agent = %agent.id, deleted, "memory pruned");
         Ok(Forgotten { deleted })
     }
@@ -210,9 +212,9 @@ impl App {
         let scope = Scope { user: caller.user, project };
         let agent = self.agent(caller, project, agent).await?;
         self.arrive(scope, agent.id).await?;
-        let gate = self.0.memory.gate(agent.id).lock().await;
+        let turn = self.0.memory.turn(agent.id).await;
         let deleted = self.vectors().forget(&collection(scope, &agent), &Filter::default()).await?;
-        drop(gate);
+        drop(turn);
         tracing::info!(agent = %agent.id, deleted, "memory cleared");
         Ok(Forgotten { deleted })
     }
@@ -253,9 +255,9 @@ impl App {
             // Before they are put: what waits is never without somebody to look after it.
             self.look_again(scope, agent.id, self.clock().now()).await?;
         }
-        let gate = self.0.memory.gate(agent.id).lock().await;
+        let turn = self.0.memory.turn(agent.id).await;
         self.vectors().put(&collection(scope, agent), entries).await?;
-        drop(gate);
+        drop(turn);
         self.keep_in_bounds(scope, agent, added as u64).await?;
         Ok(searchable)
     }
@@ -286,7 +288,7 @@ impl App {
         let total = self.vectors().count(&of).await?;
         let mut deleted = 0;
         if total > limit {
-            let _gate = self.0.memory.gate(agent.id).lock().await;
+            let _turn = self.0.memory.turn(agent.id).await;
             deleted = self.vectors().trim(&of, limit).await?;
             tracing::info!(agent = %agent.id, deleted, "the oldest memories made room");
         }

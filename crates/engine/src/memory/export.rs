@@ -101,6 +101,7 @@ impl Export {
 
 impl std::fmt::Debug for Export {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Export").field("of", &self.of).field("written", &self.written).finish()
+        let mut shown = f.debug_struct("Export");
+        shown.field("of", &self.of).field("written", &self.written).finish_non_exhaustive()
     }
 }

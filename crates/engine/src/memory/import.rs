@@ -104,9 +104,9 @@ impl App {
             return Err(Error::invalid_field("interactions", message));
         }
         let waiting = entries.iter().filter(|entry| entry.vector.is_none()).count() as u64;
-        let gate = self.0.memory.gate(agent.id).lock().await;
+        let turn = self.0.memory.turn(agent.id).await;
         self.vectors().put(&collection(scope, agent), entries).await?;
-        drop(gate);
+        drop(turn);
         imported.imported += number;
         imported.waiting += waiting;
         Ok(())

@@ -145,7 +145,9 @@ impl SearchContext {
                 if !length.is_normal() {
                     return Err(Error::invalid_field("vector", "has no direction"));
                 }
-                vector.iter_mut().for_each(|component| *component /= length);
+                for component in &mut vector {
+                    *component /= length;
+                }
                 Ok(LookedFor::Vector(vector))
             }
             (Some(_), Some(_)) => {

@@ -154,7 +154,7 @@ impl App {
             return Ok(dropped.await?);
         };
         let (waits, now) = (vectors.is_none(), self.clock().now());
-        let gate = self.0.memory.gate(id).lock().await;
+        let turn = self.0.memory.turn(id).await;
         // What somebody else has brought or dropped meanwhile must not come again.
         let read =
             self.0.storage.db.read(move |conn| {
@@ -180,7 +180,7 @@ impl App {
             })
         });
         arrived.await?;
-        drop(gate);
+        drop(turn);
         self.keep_in_bounds(scope, &agent, added).await
     }
 }

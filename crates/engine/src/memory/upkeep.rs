@@ -116,9 +116,9 @@ impl App {
     /// Frees the memory of an agent that was deleted.
     pub(crate) async fn remove_collection(&self, of: &Collection) -> Result<()> {
         let agent = of.agent;
-        let gate = self.0.memory.gate(agent).lock().await;
+        let turn = self.0.memory.turn(agent).await;
         self.vectors().remove(of).await?;
-        drop(gate);
+        drop(turn);
         let removed = self.0.storage.db.write(Lane::House, move |conn| {
             Box::pin(async move { memories::removed(conn, agent).await })
         });
@@ -157,9 +157,9 @@ async fn embed_of(app: &App, scope: Scope, id: AgentId) -> Result<u64> {
         };
         embedded += waiting.len() as u64;
         let vectors = waiting.iter().map(|it| it.id).zip(vectors).collect();
-        let gate = app.0.memory.gate(id).lock().await;
+        let turn = app.0.memory.turn(id).await;
         store.give_vectors(&of, vectors).await?;
-        drop(gate);
+        drop(turn);
     }
     let noted = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
         Box::pin(async move { memories::retry(conn, id, next).await })
@@ -192,9 +192,9 @@ async fn check_size(app: &App, scope: Scope, id: AgentId) -> Result<()> {
     let (of, limit) = (collection(scope, &agent), u64::from(agent.config.max_vectors));
     let total = app.vectors().count(&of).await?;
     if total >= limit {
-        let gate = app.0.memory.gate(id).lock().await;
+        let turn = app.0.memory.turn(id).await;
         let deleted = app.vectors().trim(&of, limit * KEPT_PERCENT / 100).await?;
-        drop(gate);
+        drop(turn);
         return app.warn_of_size(scope, &agent, total - deleted, deleted).await;
     }
     if nearly_full(total, limit) {

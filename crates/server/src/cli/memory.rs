@@ -242,7 +242,7 @@ async fn export(
     while let Some(piece) = pieces.next().await {
         let piece = piece.context("the export broke off; try again")?;
         // Every interaction begins a line.
-        bar.inc(piece.iter().filter(|byte| **byte == b'\n').count() as u64);
+        bar.inc(piece.split(|byte| *byte == b'\n').skip(1).count() as u64);
         out.write_all(&piece).await?;
     }
     out.sync_all().await?;

@@ -26,7 +26,7 @@ fn borrowed<'a>(variables: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a st
     variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-/// CS-2.4, CS-1.1: with a key of OpenAI vectors are `text-embedding-3-small`, 1536 dimensions. A service that fails
+/// CS-2.4, CS-1.1: with a key of `OpenAI` vectors are `text-embedding-3-small`, 1536 dimensions. A service that fails
 /// loses nothing: what is added is kept and says so, search tells that it is partial, and it is embedded later.
 #[tokio::test]
 async fn a_failing_embedding_service_loses_nothing() {

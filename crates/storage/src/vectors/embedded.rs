@@ -227,7 +227,8 @@ impl VectorIndex for Embedded {
         let given = self.write(of, Missing::Leave, move |shelf, open| {
             open.give_vectors(shelf.rotation(), vectors)
         });
-        Ok(given.await?.unwrap_or_default())
+        given.await?;
+        Ok(())
     }
 
     async fn page(
