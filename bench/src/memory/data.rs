@@ -51,12 +51,6 @@ impl Data {
         Self { number, dimensions, clusters: number.div_ceil(PER_CLUSTER) }
     }
 
-    pub(super) fn id(&self, at: usize) -> InteractionId {
-        let mut bytes = [0; 16];
-        bytes[8..].copy_from_slice(&(at as u64).to_be_bytes());
-        InteractionId::from_bytes(bytes)
-    }
-
     pub(super) fn vector(&self, at: usize) -> Vec<f32> {
         self.around(at % self.clusters, at as u64 + 1)
     }
@@ -72,33 +66,12 @@ impl Data {
         normalised(centre.iter().zip(own).map(|(centre, own)| centre + SPREAD * own).collect())
     }
 
-    pub(super) fn facts(&self, at: usize) -> Facts {
-        // Spread evenly, and apart from the clusters.
-        let place = at.wrapping_mul(2_654_435_761) >> 7;
-        let kind = match place % 1000 {
-            0..4 => Kind::UserMessage,
-            4..304 => Kind::ToolCall,
-            304..650 => Kind::AgentResponse,
-            _ => Kind::TaskExecution,
-        };
-        let day = i64::try_from(place / 1000 % DAYS).unwrap_or(0);
-        Facts {
-            kind,
-            timestamp: Timestamp::from_micros(NOW - day * DAY),
-            success: place / 100_000 % 10 != 0,
-            task_id: None,
-            error_details: None,
-            request: None,
-            other: serde_json::Map::new(),
-        }
-    }
-
     pub(super) fn entry(&self, at: usize) -> Entry {
         let text = format!(
             "Memory number {at}: the tests of the shop need Redis on port {}.",
             at % 65_536
         );
-        let interaction = Interaction { id: self.id(at), text, metadata: self.facts(at) };
+        let interaction = Interaction { id: id(at), text, metadata: facts(at) };
         Entry { interaction, vector: Some(self.vector(at)) }
     }
 
@@ -107,7 +80,7 @@ impl Data {
         let vectors: Vec<_> = (0..queries).map(|query| self.query(query)).collect();
         let mut best = vec![vec![Vec::<(f32, usize)>::new(); queries]; FILTERS.len()];
         for at in 0..self.number {
-            let (vector, facts) = (self.vector(at), self.facts(at));
+            let (vector, facts) = (self.vector(at), facts(at));
             let admitted: Vec<_> =
                 FILTERS.iter().map(|part| part.filter().admits(&facts)).collect();
             for (query, asked) in vectors.iter().enumerate() {
@@ -125,6 +98,35 @@ impl Data {
         }
         let places = |best: Vec<(f32, usize)>| best.into_iter().map(|(_, at)| at).collect();
         best.into_iter().map(|part| part.into_iter().map(places).collect()).collect()
+    }
+}
+
+/// The id of the memory of that number.
+pub(super) fn id(at: usize) -> InteractionId {
+    let mut bytes = [0; 16];
+    bytes[8..].copy_from_slice(&(at as u64).to_be_bytes());
+    InteractionId::from_bytes(bytes)
+}
+
+/// What is known of it.
+pub(super) fn facts(at: usize) -> Facts {
+    // Spread evenly, and apart from the clusters.
+    let place = at.wrapping_mul(2_654_435_761) >> 7;
+    let kind = match place % 1000 {
+        0..4 => Kind::UserMessage,
+        4..304 => Kind::ToolCall,
+        304..650 => Kind::AgentResponse,
+        _ => Kind::TaskExecution,
+    };
+    let day = i64::try_from(place / 1000 % DAYS).unwrap_or(0);
+    Facts {
+        kind,
+        timestamp: Timestamp::from_micros(NOW - day * DAY),
+        success: !(place / 100_000).is_multiple_of(10),
+        task_id: None,
+        error_details: None,
+        request: None,
+        other: serde_json::Map::new(),
     }
 }
 

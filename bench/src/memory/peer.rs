@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
-use super::data::{Data, FILTERS};
+use super::data::{self, Data, FILTERS};
 use super::{SEARCHES, TOP};
 use crate::report::{Report, Row};
 
@@ -43,7 +43,7 @@ pub(super) fn measure(data: &Data, truth: &[Vec<Vec<usize>>], report: &mut Repor
     ));
     for (part, truth) in FILTERS.iter().zip(truth) {
         let filter = part.filter();
-        let admits = |key: u64| filter.admits(&data.facts(usize::try_from(key).unwrap_or(0)));
+        let admits = |key: u64| filter.admits(&data::facts(usize::try_from(key).unwrap_or(0)));
         let (mut times, mut found, mut all) = (Vec::new(), 0_usize, 0_usize);
         for query in 0..SEARCHES {
             let vector = data.query(query);
