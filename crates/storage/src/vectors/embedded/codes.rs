@@ -13,7 +13,7 @@ use super::scan::{self, BLOCK, Block, Query};
 /// Rows of a segment.
 const SEGMENT: usize = 4_096;
 /// Collections larger than this are searched on two threads.
-const LARGE: usize = 200_000;
+const LARGE: usize = 50_000;
 /// No row has this flag unless it is gone.
 const GONE: u8 = 0b1000_0000;
 const SUCCESS: u8 = 0b100;
