@@ -66,6 +66,9 @@ enum Role {
     /// A plain axum server of event streams; started by the measurements themselves.
     #[command(hide = true)]
     PeerSse,
+    /// Searches a memory once and prints the KiB that it takes; started by the measurements themselves.
+    #[command(hide = true)]
+    Search { folder: PathBuf, agent: String, dimensions: usize },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -94,8 +97,14 @@ enum Name {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    if let Some(Role::PeerSse) = arguments.role {
-        return peer::serve();
+    match arguments.role {
+        Some(Role::PeerSse) => return peer::serve(),
+        Some(Role::Search { folder, agent, dimensions }) => {
+            let used = memory::search_once(&folder, &agent, dimensions)?;
+            println!("{used}");
+            return Ok(());
+        }
+        None => {}
     }
     artel_testkit::process::raise_open_files(OPEN_FILES)?;
     let place = Place::find(arguments.artel, arguments.folder.as_deref())?;

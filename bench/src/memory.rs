@@ -78,7 +78,7 @@ fn whole(runtime: &Runtime, place: &Place, size: &Size, report: &mut Report) -> 
     report.add(Row::new(name("stored alone, durable"), median_micros(&alone), "µs"));
     drop(store);
 
-    let before = memory(pid)?;
+    report.add(Row::new(name("memory in use"), in_use(&folder, &of, size)? / 1024.0, "MiB"));
     let store = open(&folder, size.dimensions)?;
     let began = Instant::now();
     runtime.block_on(store.search(&of, &data.query(0), &Filter::default(), TOP))?;
@@ -106,7 +106,6 @@ fn whole(runtime: &Runtime, place: &Place, size: &Size, report: &mut Report) -> 
         report.add(Row::new(name(&format!("{what}, p99")), of_hundred(99), "ms"));
         report.add(Row::new(name(&format!("{what}, CPU per search")), per_search, "ms"));
     }
-    report.add(Row::new(name("memory in use"), (memory(pid)? - before) / 1024.0, "MiB"));
     let figures = runtime.block_on(store.figures(&of, &Filter::default()))?;
     report.add(Row::new(name("on disk"), figures.bytes as f64 / 1024.0 / 1024.0, "MiB"));
 
@@ -131,6 +130,25 @@ fn whole(runtime: &Runtime, place: &Place, size: &Size, report: &mut Report) -> 
         peer::measure(&data, &truth, report)?;
     }
     Ok(())
+}
+
+/// What an open memory takes, in KiB: in a process of its own, as this one keeps what it has once had.
+fn in_use(folder: &Path, of: &Collection, size: &Size) -> Result<f64> {
+    let mut own = std::process::Command::new(std::env::current_exe()?);
+    own.arg("search").arg(folder).args([of.agent.to_string(), size.dimensions.to_string()]);
+    let told = String::from_utf8(own.output()?.stdout)?;
+    told.trim().parse().with_context(|| format!("{told:?} is no figure"))
+}
+
+/// Opens a memory and searches it once; gives what that took, in KiB.
+pub(crate) fn search_once(folder: &Path, agent: &str, dimensions: usize) -> Result<f64> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let of = Collection { agent: agent.parse()?, name: agent.to_owned() };
+    let (pid, vector) = (std::process::id(), Data::new(1, dimensions).query(0));
+    let before = memory(pid)?;
+    let store = open(folder, dimensions)?;
+    runtime.block_on(store.search(&of, &vector, &Filter::default(), TOP))?;
+    Ok(memory(pid)? - before)
 }
 
 /// Stores everything; gives the rate, and the time of each that was stored alone.

@@ -59,8 +59,8 @@ async fn search(app: &App, scope: Scope, agent: &Agent, asked: &str) -> Result<V
 /// How near something must be to be worth telling; each embedder has its own scale.
 const fn nearness(embedding: Embedding) -> f32 {
     match embedding {
-        Embedding::Service | Embedding::Local => 0.3,
-        Embedding::Lexical => 0.2,
+        Embedding::Service => 0.3,
+        Embedding::Local | Embedding::Lexical => 0.2,
     }
 }
 
