@@ -1,6 +1,6 @@
 //! Vectors in this process: one SQLite file for each collection, and a scan of one-bit codes in memory.
 //!
-//! There is no index to build. A search goes through the codes of all entries (about 2 ms for 100,000), takes the
+//! There is no index to build. A search goes through the codes of all entries (about 3 ms for 100,000), takes the
 //! few hundred best by estimate, and compares those exactly by their vectors in the file. So an entry is found as soon
 //! as it is stored, filters hold at any selectivity, and what is deleted is gone. A collection that nobody uses
 //! is a file and nothing else. How it was chosen and measured: the record of decisions, on vector engines.
