@@ -202,6 +202,24 @@ impl App {
         Ok(Forgotten { deleted })
     }
 
+    /// Deletes one interaction of an agent's.
+    pub async fn forget_context(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        agent: AgentId,
+        interaction: InteractionId,
+    ) -> Result<()> {
+        let scope = Scope { user: caller.user, project };
+        let agent = self.agent(caller, project, agent).await?;
+        self.arrive(scope, agent.id).await?;
+        let _turn = self.0.memory.turn(agent.id).await;
+        match self.vectors().forget_ids(&collection(scope, &agent), &[interaction]).await? {
+            0 => Err(Error::not_found("interaction")),
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes everything that an agent remembers; the collection stays and takes more.
     pub async fn clear_context(
         &self,

@@ -125,6 +125,7 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(agents::create, agents::list))
         .routes(routes!(agents::get, agents::replace, agents::patch, agents::delete))
         .routes(routes!(memory::add, memory::clear))
+        .routes(routes!(memory::forget))
         .routes(routes!(memory::search))
         .routes(routes!(memory::prune))
         .routes(routes!(memory::stats))

@@ -57,6 +57,8 @@ enum Command {
     },
     /// Add what was exported. What is there already is replaced, not doubled.
     Import { file: PathBuf },
+    /// Forget one interaction, by the id that a search shows.
+    Forget { id: String },
     /// Forget what all of the given options describe.
     Prune {
         /// What is older than so many days.
@@ -145,6 +147,10 @@ pub(super) async fn run(connection: Connection, memory: Memory) -> anyhow::Resul
                 vec![format!("{} interactions imported{waiting}", imported["imported"])]
             })
         }
+        Command::Forget { id } => {
+            connection.sent(connection.request(Method::DELETE, &format!("{path}/{id}"))).await?;
+            show(&json!({"deleted": 1}), json, |_| vec![format!("{id} is forgotten")])
+        }
         Command::Prune { days, oldest, narrow } => {
             let mut body = narrow.fields();
             body.extend(days.map(|days| ("days".to_owned(), json!(days))));
@@ -174,7 +180,8 @@ fn found_lines(found: &Value) -> Vec<String> {
             let score = it["score"].as_f64().unwrap_or_default();
             let kind = text(&facts["interaction_type"]);
             format!(
-                "{score:.3}  {day}  {kind}{failed}\n  {}",
+                "{score:.3}  {day}  {kind}{failed}  {}\n  {}",
+                text(&it["id"]),
                 text(&it["text"]).replace('\n', "\n  ")
             )
         })

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use artel_domain::memory::Kind;
-use artel_domain::{AgentId, ProjectId, Timestamp};
+use artel_domain::{AgentId, InteractionId, ProjectId, Timestamp};
 use artel_engine::{
     AddContext, Added, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period,
     PruneContext, SearchContext, StatsRange,
@@ -132,6 +132,24 @@ pub(super) async fn clear(
     Ids((project, agent)): Ids<(ProjectId, AgentId)>,
 ) -> Answer<Json<Forgotten>> {
     Ok(Json(http.app().clear_context(&caller, project, agent).await?))
+}
+
+/// Forget one interaction.
+#[utoipa::path(
+    delete, path = "/my/projects/{project_id}/agents/{agent_id}/context/{interaction_id}", tag = "memory",
+    params(
+        ("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path),
+        ("interaction_id" = InteractionId, Path),
+    ),
+    responses((status = 204, description = "It is gone"), Lookup)
+)]
+pub(super) async fn forget(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, agent, interaction)): Ids<(ProjectId, AgentId, InteractionId)>,
+) -> Answer<StatusCode> {
+    http.app().forget_context(&caller, project, agent, interaction).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// Figures of an agent's memory.

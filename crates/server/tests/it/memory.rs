@@ -226,6 +226,20 @@ on_both_sides! {
         assert_eq!(find(&ada, &memory, json!({"query": "beginning"})).await, ["a new beginning"]);
     }
 
+    /// One that is wrong can be taken out alone; what is not there is not found, as is another's.
+    async fn one_memory_is_forgotten(side) {
+        let world = side.start();
+        let (ada, eve) = (world.user("ada"), world.user("eve"));
+        let (_, memory) = remembering(&ada, &json!({})).await;
+        let wrong = add(&ada, &memory, json!({"text": "the key is under the mat"})).await;
+        add(&ada, &memory, json!({"text": "the door is green"})).await;
+        let one = format!("{memory}/{}", wrong["id"].as_str().unwrap());
+        assert_eq!(eve.delete(&one).await.unwrap().status, 404);
+        assert_eq!(ada.delete(&one).await.unwrap().status, 204);
+        assert_eq!(find(&ada, &memory, json!({"query": "the key and the door"})).await, ["the door is green"]);
+        assert_eq!(ada.delete(&one).await.unwrap().status, 404);
+    }
+
     /// CS-4.3: above its limit the oldest are deleted down to it; CS-7.2: at 80 % the user is warned, once.
     async fn a_memory_keeps_its_limit(side) {
         let world = side.start();

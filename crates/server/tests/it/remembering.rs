@@ -153,7 +153,7 @@ async fn an_agent_uses_its_memory() {
     assert!(used["interactions"][0]["text"].as_str().unwrap().starts_with("list_agents {}"));
 }
 
-/// `artel memory`: search, stats, export, import and prune from the terminal.
+/// `artel memory`: search, stats, export, import, forget and prune from the terminal.
 #[tokio::test]
 async fn the_terminal_looks_into_memory() {
     let world = Side::Embedded.start();
@@ -205,6 +205,12 @@ async fn the_terminal_looks_into_memory() {
     assert_eq!(serde_json::from_str::<Value>(&piped).unwrap()["total_interactions"], 30);
     let (_, told, _) = artel(&["prune", "--days", "31"]);
     assert!(told.contains("14 forgotten"), "{told}");
+    let (_, first, _) = artel(&["search", "deployment", "--top-k", "1", "--json"]);
+    let first: Value = serde_json::from_str(&first).unwrap();
+    let id = first["results"][0]["id"].as_str().unwrap();
+    let (code, told, _) = artel(&["forget", id]);
+    assert!(code == 0 && told.contains("is forgotten"), "{told}");
+    assert_eq!(artel(&["forget", id]).0, 3, "it is gone");
     assert_eq!(artel(&["prune"]).0, 2, "what to forget must be said");
     assert_eq!(artel(&["stats", "--agent", "nobody"]).0, 3);
     assert_eq!(artel(&["import", "/nowhere.json"]).0, 1);
