@@ -10,9 +10,10 @@ use utoipa::ToSchema;
 use crate::approval;
 use crate::memory::Kind;
 use crate::session::{ErrorType, Message, Usage};
+use crate::tool::{self, Phase};
 use crate::{
-    AgentId, AgentStatus, ApprovalId, InteractionId, MessageId, PlanId, RiskLevel, SessionId,
-    TaskId, Timestamp, UserId,
+    AgentId, AgentStatus, ApprovalId, ClientId, InteractionId, MessageId, PlanId, RiskLevel,
+    SessionId, TaskId, Timestamp, ToolCallId, UserId,
 };
 
 macro_rules! events {
@@ -68,6 +69,12 @@ events! {
         ApprovalResolved = "approval_resolved",
         ApprovalTimeoutWarning = "approval_timeout_warning",
         ApprovalTimeout = "approval_timeout",
+        ToolApprovalRequest = "tool_approval_request",
+        ToolExecutionSignal = "tool_execution_signal",
+        ToolResult = "tool_result",
+        AgentQuestion = "agent_question",
+        AgentAnswer = "agent_answer",
+        ClientChanged = "client_changed",
         Alert = "alert",
     }
 }
@@ -255,6 +262,82 @@ pub struct ApprovalTimeoutWarning {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalTimeout {
     pub approval_id: ApprovalId,
+}
+
+/// A person is asked whether a tool may be used; the approval has all there is to know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ToolApprovalRequest {
+    pub tool_id: ToolCallId,
+    pub approval_id: ApprovalId,
+    pub tool_name: String,
+    pub risk_level: RiskLevel,
+    /// Why a person is asked.
+    #[schema(example = "writes a file")]
+    pub reason: String,
+    pub task_id: Option<TaskId>,
+    pub agent_id: Option<AgentId>,
+    pub expires_at: Timestamp,
+}
+
+/// A client is to carry out a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ToolExecutionSignal {
+    pub tool_id: ToolCallId,
+    /// Whom it is for; no other client acts on it.
+    pub client_id: ClientId,
+    pub phase: Phase,
+    pub tool_name: String,
+    pub user_id: UserId,
+    /// In seconds.
+    pub timeout: u32,
+    /// None when they are large: then they are read from the call.
+    #[schema(value_type = Option<Object>)]
+    pub arguments: Option<serde_json::Map<String, serde_json::Value>>,
+    /// The state of the file that was prepared from.
+    pub base: Option<String>,
+    pub digest: Option<String>,
+    /// Who let it run.
+    pub decided_from: Option<String>,
+}
+
+/// A call has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ToolResult {
+    pub tool_id: ToolCallId,
+    pub tool_name: String,
+    pub task_id: Option<TaskId>,
+    pub status: tool::Status,
+    pub success: bool,
+    pub error: Option<String>,
+}
+
+/// An agent asks a person something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentQuestion {
+    pub approval_id: ApprovalId,
+    pub agent_id: AgentId,
+    pub task_id: Option<TaskId>,
+    pub question: String,
+    /// Answers that the agent proposes.
+    pub options: Vec<String>,
+}
+
+/// A person answered an agent, or did not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentAnswer {
+    pub approval_id: ApprovalId,
+    /// None: nobody answered, or nobody wanted to.
+    pub answer: Option<String>,
+}
+
+/// A client came, or went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClientChanged {
+    pub client_id: ClientId,
+    pub connected: bool,
+    pub workspace: String,
+    pub host: String,
+    pub sandbox: bool,
 }
 
 /// Something is wrong with the project's space, or no longer is.

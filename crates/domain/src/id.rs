@@ -78,6 +78,10 @@ ids! {
     ApprovalId,
     /// Something that an agent remembers.
     InteractionId,
+    /// A call of a tool on the user's machine.
+    ToolCallId,
+    /// A run of a client program.
+    ClientId,
 }
 
 /// A user of this server.

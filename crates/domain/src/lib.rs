@@ -15,13 +15,15 @@ pub mod plan;
 pub mod project;
 pub mod session;
 pub mod task;
+pub mod tool;
 pub mod user;
 
 pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use event::{Envelope, Event};
 pub use id::{
-    AgentId, ApprovalId, InteractionId, MessageId, PlanId, ProjectId, SessionId, TaskId, UserId,
+    AgentId, ApprovalId, ClientId, InteractionId, MessageId, PlanId, ProjectId, SessionId, TaskId,
+    ToolCallId, UserId,
 };
 pub use project::Project;
 pub use user::{Role, User};
