@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{ApprovalId, ProjectId, RiskLevel, Timestamp, UserId};
+use crate::{ApprovalId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -76,7 +76,8 @@ impl FromStr for Status {
 }
 
 /// What a person may answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     Approve,
     Reject,
@@ -96,6 +97,9 @@ pub struct Approval {
     pub id: ApprovalId,
     pub user_id: UserId,
     pub project_id: ProjectId,
+    /// The conversation and the task that it comes from, if it comes from one.
+    pub session_id: Option<SessionId>,
+    pub task_id: Option<TaskId>,
     #[serde(rename = "type")]
     pub kind: Kind,
     /// What is asked, whole: the plan, the tool call with its diff, or the question.
@@ -109,6 +113,6 @@ pub struct Approval {
     /// What the person added: the reason of a rejection, or the answer to a question.
     pub comment: Option<String>,
     pub decided_by: Option<UserId>,
-    /// From where: `web`, `client`, `telegram`, or `deadline`.
+    /// From where: `web`, `client`, `api`, `deadline`, or `cancelled` when the task ended before.
     pub decided_from: Option<String>,
 }

@@ -82,6 +82,8 @@ ids! {
     ToolCallId,
     /// A run of a client program.
     ClientId,
+    /// Something that need not be asked.
+    AllowanceId,
 }
 
 /// A user of this server.

@@ -22,8 +22,8 @@ pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use event::{Envelope, Event};
 pub use id::{
-    AgentId, ApprovalId, ClientId, InteractionId, MessageId, PlanId, ProjectId, SessionId, TaskId,
-    ToolCallId, UserId,
+    AgentId, AllowanceId, ApprovalId, ClientId, InteractionId, MessageId, PlanId, ProjectId,
+    SessionId, TaskId, ToolCallId, UserId,
 };
 pub use project::Project;
 pub use user::{Role, User};

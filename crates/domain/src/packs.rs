@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::AgentConfig;
-use crate::agent::Metadata;
+use crate::agent::{Metadata, ToolName};
 
 /// A named team.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +75,8 @@ struct Member {
     concurrency_limit: u8,
     temperature: f64,
     max_tokens: u32,
+    #[serde(default)]
+    tools: Vec<ToolName>,
     metadata: Metadata,
 }
 
@@ -87,7 +89,7 @@ impl Member {
         let config = AgentConfig {
             system_prompt: self.system_prompt.trim().to_owned(),
             model: self.model,
-            tools: Vec::new(),
+            tools: self.tools,
             concurrency_limit: self.concurrency_limit,
             temperature: self.temperature,
             max_tokens: self.max_tokens,

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
 use crate::{
-    AgentId, ApprovalId, ClientId, ProjectId, RiskLevel, TaskId, Timestamp, ToolCallId, UserId,
+    AgentId, AllowanceId, ApprovalId, ClientId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp,
+    ToolCallId, UserId,
 };
 
 /// Where a call stands.
@@ -93,6 +94,7 @@ pub struct ToolCall {
     pub project_id: ProjectId,
     /// None: a person called it.
     pub task_id: Option<TaskId>,
+    pub session_id: Option<SessionId>,
     pub agent_id: Option<AgentId>,
     #[schema(example = "tool_write_file")]
     pub tool_name: String,
@@ -140,4 +142,17 @@ pub struct Client {
     /// Whether commands run in a sandbox there.
     pub sandbox: bool,
     pub expires_at: Timestamp,
+}
+
+/// Something that a user lets a project's agents do without being asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Allowance {
+    pub id: AllowanceId,
+    #[schema(example = "tool_execute_command")]
+    pub tool_name: String,
+    /// Of files, a glob on the path; of commands, words of which each may be a glob, and a last `*` stands for any more.
+    /// None: every call of the tool that is not of high risk.
+    #[schema(example = "cargo test *")]
+    pub pattern: Option<String>,
+    pub created_at: Timestamp,
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use artel_domain::{Clock, Role, User};
 use artel_storage::users::{self, LOCAL, NewUser};
 use artel_storage::{Db, Lane, Listed, Page};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use moka::future::Cache;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,6 +26,9 @@ use passwords::Passwords;
 
 /// How long an account is remembered, and so how long a disabled one may still be served by another node.
 const REMEMBERED: Duration = Duration::from_secs(5);
+
+/// How long a ticket can be used.
+const TICKET: Duration = Duration::from_mins(10);
 
 /// Shortest password that is taken.
 const PASSWORD: usize = 8;
@@ -49,6 +54,16 @@ pub struct LogIn {
 
 impl Input for LogIn {}
 
+/// The ticket of a one-time link.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ticket {
+    #[schema(min_length = 1, max_length = 100)]
+    pub ticket: String,
+}
+
+impl Input for Ticket {}
+
 /// A token to send as `Authorization: Bearer`.
 #[derive(Debug, Serialize, ToSchema)]
 #[expect(clippy::struct_field_names, reason = "the names of RFC 6749")]
@@ -70,6 +85,8 @@ pub struct Accounts {
     token_ttl: Duration,
     auto_provision: bool,
     known: Cache<Identity, Arc<User>>,
+    /// Log-ins that were promised, by their tickets.
+    tickets: Cache<String, Arc<User>>,
 }
 
 impl Accounts {
@@ -82,6 +99,7 @@ impl Accounts {
             token_ttl: settings.token_ttl,
             auto_provision: settings.auto_provision,
             known: Cache::builder().max_capacity(10_000).time_to_live(REMEMBERED).build(),
+            tickets: Cache::builder().max_capacity(100).time_to_live(TICKET).build(),
         })
     }
 
@@ -148,6 +166,26 @@ impl Accounts {
                 Err(Error::unauthenticated("wrong_credentials", "Wrong name or password"))
             }
         }
+    }
+
+    /// A ticket that logs the user in once, soon.
+    pub async fn ticket_for(&self, user: &User) -> Result<String> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).map_err(|error| Error::internal(error.to_string()))?;
+        let ticket = URL_SAFE_NO_PAD.encode(random);
+        self.tickets.insert(ticket.clone(), Arc::new(user.clone())).await;
+        Ok(ticket)
+    }
+
+    /// Logs in with a ticket, which is worth nothing afterwards.
+    pub async fn redeem(&self, ticket: &str) -> Result<Token> {
+        let spent = || {
+            let message = "This link was used, or is too old; `artel up` prints a new one";
+            Error::unauthenticated("spent_ticket", message)
+        };
+        let user = self.tickets.remove(ticket).await.ok_or_else(spent)?;
+        let user = self.find_local(&user.name).await?;
+        if user.disabled { Err(spent()) } else { self.token_for(&user, self.token_ttl) }
     }
 
     /// A token for a local account.

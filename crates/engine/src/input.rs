@@ -15,8 +15,10 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::{
-    AddContext, CreateAgent, CreateProject, CreateSession, Error, Field, PatchAgent, PruneContext,
-    RenameSession, Result, SearchContext, SendMessage, UpdateProject, access,
+    AddContext, AllowTool, AnnounceClient, Approve, Confirm, ConfirmMany, CreateAgent,
+    CreateProject, CreateSession, Error, ExecuteTool, Field, PatchAgent, Preferences, PruneContext,
+    Reject, RenameSession, Result, SearchContext, SendMessage, ToolOutcome, ToolPrepared,
+    UpdateProject, access,
 };
 
 /// More faults than this are not listed.
@@ -42,6 +44,9 @@ impl<T> std::ops::Deref for Checked<T> {
 
 /// Something that comes in from outside.
 pub trait Input: ToSchema + DeserializeOwned + 'static {
+    /// The largest body of this kind, in bytes, where that is more than of others.
+    const LARGEST: Option<usize> = None;
+
     /// Brings other ways to write the same thing to the one that the schema describes.
     fn normalise(body: Value) -> Value {
         body
@@ -64,7 +69,18 @@ impl Schemas {
         all.add::<AddContext>()?;
         all.add::<SearchContext>()?;
         all.add::<PruneContext>()?;
+        all.add::<ExecuteTool>()?;
+        all.add::<AnnounceClient>()?;
+        all.add::<ToolPrepared>()?;
+        all.add::<ToolOutcome>()?;
+        all.add::<AllowTool>()?;
+        all.add::<Approve>()?;
+        all.add::<Reject>()?;
+        all.add::<Confirm>()?;
+        all.add::<ConfirmMany>()?;
+        all.add::<Preferences>()?;
         all.add::<access::LogIn>()?;
+        all.add::<access::Ticket>()?;
         Ok(all)
     }
 

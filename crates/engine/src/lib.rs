@@ -5,6 +5,8 @@
 
 pub mod access;
 mod agents;
+mod approvals;
+mod calls;
 mod conversations;
 mod error;
 pub mod feeds;
@@ -29,10 +31,14 @@ use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use artel_storage::approvals::Which as WhichApprovals;
+pub use artel_storage::calls::Which as WhichCalls;
 pub use artel_storage::sessions::Which;
 pub use artel_storage::{Listed, Page};
 
 pub use crate::agents::{CreateAgent, MemoryFate, PatchAgent};
+pub use crate::approvals::{Approve, Confirm, ConfirmMany, Decided, Preferences, Reject, Verdict};
+pub use crate::calls::{AllowTool, AnnounceClient, ExecuteTool, ToolOutcome, ToolPrepared};
 pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
@@ -44,8 +50,10 @@ pub use crate::projects::{CreateProject, UpdateProject};
 pub use crate::spaces::care::{CleanedUp, Cleared, Reset};
 pub use crate::spaces::health::{Health, Reason, Wellness};
 pub use crate::spaces::view::{AgentMetrics, AgentStatusView, Doing, SpaceView};
+pub use crate::tools::{AvailableTool, Side};
 
 use crate::access::Accounts;
+use crate::calls::Waiting;
 use crate::feeds::Feeds;
 use crate::input::Schemas;
 use crate::limits::Limits;
@@ -87,6 +95,8 @@ pub struct Settings {
     pub providers: artel_agents::llm::providers::Config,
     /// How long a direct message may take, from when it was sent.
     pub direct_timeout: Duration,
+    /// How long a person has to decide, unless they set another time for themselves.
+    pub approval_timeout: Duration,
     /// A space that nobody has used for so long is let go.
     pub space_idle: Duration,
     /// Agents at hand in this process, of all projects.
@@ -112,6 +122,7 @@ struct Inner {
     spaces: Spaces,
     cache: AgentCache,
     tools: Tools,
+    calls: Waiting,
     memory: Memory,
     providers: Providers,
     schemas: Schemas,
@@ -142,6 +153,7 @@ impl App {
             packs,
             spaces: Spaces::default(),
             tools: Tools::new(),
+            calls: Waiting::default(),
             memory: Memory::new(embedder),
             cache: AgentCache::new(
                 storage.db.clone(),

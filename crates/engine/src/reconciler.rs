@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use artel_domain::Timestamp;
 use artel_storage::leases::{self, Lease};
-use artel_storage::{Lane, approvals, events, idempotency};
+use artel_storage::{Lane, approvals, calls, events, idempotency};
 use tokio_util::sync::CancellationToken;
 
 use crate::{App, Result, spaces};
@@ -65,7 +65,8 @@ async fn round(app: &App, every: Duration) -> Result<()> {
     let Some(lease) = acquired.await? else { return Ok(()) };
     let now = app.clock().now();
     for (duty, done) in [
-        ("expire approvals", expire_approvals(app, &lease).await),
+        ("expire approvals", expire_approvals(app).await),
+        ("give up calls", give_up_calls(app).await),
         ("warn of deadlines", warn_of_deadlines(app, &lease).await),
         ("prune events", prune_events(app, &lease, now).await),
         ("prune answers", prune_answers(app, &lease, now).await),
@@ -81,18 +82,20 @@ async fn round(app: &App, every: Duration) -> Result<()> {
     Ok(())
 }
 
-async fn expire_approvals(app: &App, lease: &Lease) -> Result<u64> {
+async fn expire_approvals(app: &App) -> Result<u64> {
     let db = &app.0.storage.db;
     let overdue = db.read(|conn| Box::pin(approvals::overdue(conn, SOME))).await?;
-    for &(id, project) in &overdue {
-        let lease = lease.clone();
-        db.write(Lane::Project(project), move |conn| {
-            Box::pin(async move {
-                leases::check(conn, &lease).await?;
-                approvals::expire(conn, id).await
-            })
-        })
-        .await?;
+    for &(id, scope) in &overdue {
+        app.expire_approval(scope, id).await?;
+    }
+    Ok(overdue.len() as u64)
+}
+
+/// Calls of tools whose time is over, or whose client has fallen silent.
+async fn give_up_calls(app: &App) -> Result<u64> {
+    let overdue = app.0.storage.db.read(|conn| Box::pin(calls::overdue(conn, SOME))).await?;
+    for &(id, scope) in &overdue {
+        app.give_up_call(scope, id).await?;
     }
     Ok(overdue.len() as u64)
 }

@@ -22,6 +22,7 @@ pub(crate) mod desk;
 pub(crate) mod ending;
 pub(crate) mod health;
 pub(crate) mod keeping;
+mod patience;
 pub(crate) mod turn;
 pub(crate) mod view;
 pub(crate) mod word;

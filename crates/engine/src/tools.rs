@@ -1,7 +1,8 @@
-//! Tools that agents may use while they work on a task: those that need nothing but the server.
+//! The registry of tools that agents may use while they work on a task.
 //!
-//! An agent is offered those that its configuration names. What a tool gives back goes to the model as the result
-//! of its call, never as word of the agent's owner.
+//! Some need nothing but the server ([`Tool`]); some wait for others, a person or the client on the user's machine, and
+//! are calls that outlive the process ([`crate::calls`]). An agent is offered those that its configuration names. What a
+//! tool gives back goes to the model as the result of its call, never as word of the agent's owner.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,12 +10,18 @@ use std::sync::Arc;
 
 use artel_agents::llm::chat::{ToolCall, ToolSpec};
 use artel_domain::Agent;
+use artel_domain::tool::{Status, ToolCall as Call};
 use artel_storage::{Scope, agents};
+use artel_tools::catalog;
 use async_trait::async_trait;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use crate::memory::recall::MemorySearch;
 use crate::{App, Result};
+
+pub(crate) mod question;
 
 /// The most that a tool's result may have, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -50,9 +57,33 @@ impl Tools {
         Self(all.into_iter().map(|tool| (tool.spec().name, tool)).collect())
     }
 
+    /// All there are, as people and programs see them.
+    pub(crate) fn available(&self) -> Vec<AvailableTool> {
+        let of = |spec: ToolSpec, side, effects| AvailableTool {
+            name: spec.name,
+            description: spec.description,
+            parameters: spec.parameters,
+            side,
+            effects,
+        };
+        let here = self.0.values().map(|tool| of(tool.spec(), Side::Server, false));
+        let asks = std::iter::once(of(question_spec(), Side::Person, false));
+        let there =
+            catalog::all().iter().map(|it| of(workspace_spec(it), Side::Client, it.effects));
+        here.chain(asks).chain(there).collect()
+    }
+
     /// Those of the names that there are.
     pub(crate) fn offered<'a>(&self, names: impl Iterator<Item = &'a str>) -> Vec<ToolSpec> {
-        names.filter_map(|name| self.0.get(name)).map(|tool| tool.spec()).collect()
+        names.filter_map(|name| self.spec(name)).collect()
+    }
+
+    fn spec(&self, name: &str) -> Option<ToolSpec> {
+        if name == question::NAME {
+            return Some(question_spec());
+        }
+        let here = || self.0.get(name).map(|tool| tool.spec());
+        catalog::find(name).map(workspace_spec).or_else(here)
     }
 
     /// Runs a tool that was offered; what goes wrong is for the model to know.
@@ -69,15 +100,101 @@ impl Tools {
             let content = format!("There is no tool named {:?}", call.name);
             return Done { content, failed: true };
         };
-        let (mut content, failed) = match tool.run(app, scope, agent, &call.arguments).await {
-            Ok(content) => (content, false),
-            Err(error) => (error.to_string(), true),
-        };
+        match tool.run(app, scope, agent, &call.arguments).await {
+            Ok(content) => Done::of(content, false),
+            Err(error) => Done::of(error.to_string(), true),
+        }
+    }
+}
+
+/// Whether a tool waits for others, so that its calls must outlive this process.
+pub(crate) fn waits_for_others(name: &str) -> bool {
+    name == question::NAME || catalog::find(name).is_some()
+}
+
+impl Done {
+    fn of(mut content: String, failed: bool) -> Self {
         if content.len() > LONGEST {
             content.truncate(content.floor_char_boundary(LONGEST));
             content.push_str("\n(cut)");
         }
-        Done { content, failed }
+        Self { content, failed }
+    }
+}
+
+/// What the model is told of a call that has ended.
+impl From<Call> for Done {
+    fn from(call: Call) -> Self {
+        let mut fields = match call.result {
+            Some(Value::Object(fields)) => fields,
+            Some(_) | None => Map::new(),
+        };
+        if call.status == Status::Succeeded {
+            // The text of a file as it stands in it.
+            if call.tool_name == "tool_read_file"
+                && fields.get("encoding").and_then(Value::as_str) == Some("utf-8")
+                && fields.get("truncated").and_then(Value::as_bool) == Some(false)
+                && let Some(Value::String(content)) = fields.remove("content")
+            {
+                return Self::of(content, false);
+            }
+            return Self::of(Value::Object(fields).to_string(), false);
+        }
+        let error = call.error.unwrap_or_else(|| call.status.as_str().to_owned());
+        if fields.is_empty() {
+            return Self::of(error, true);
+        }
+        fields.insert("error".to_owned(), error.into());
+        Self::of(Value::Object(fields).to_string(), true)
+    }
+}
+
+/// Where a tool does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ToolSide)]
+pub enum Side {
+    Server,
+    /// On the user's machine.
+    Client,
+    /// A person answers.
+    Person,
+}
+
+/// A tool that agents can be given.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct AvailableTool {
+    #[schema(example = "tool_read_file")]
+    pub name: String,
+    pub description: String,
+    /// A JSON schema.
+    #[schema(value_type = Object)]
+    pub parameters: Value,
+    pub side: Side,
+    /// Whether it can change anything.
+    pub effects: bool,
+}
+
+fn workspace_spec(spec: &catalog::Spec) -> ToolSpec {
+    ToolSpec {
+        name: spec.name.to_owned(),
+        description: spec.description.to_owned(),
+        parameters: spec.parameters.clone(),
+    }
+}
+
+fn question_spec() -> ToolSpec {
+    ToolSpec {
+        name: question::NAME.to_owned(),
+        description: question::DESCRIPTION.to_owned(),
+        parameters: question::parameters(),
+    }
+}
+
+impl App {
+    /// Every tool that an agent's configuration can name.
+    pub fn available_tools(&self) -> Vec<AvailableTool> {
+        self.0.tools.available()
     }
 }
 

@@ -9,17 +9,22 @@ use artel_domain::Role;
 use artel_engine::{Error, Kind};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
-use crate::{http, serve};
+use crate::{client, http, serve};
 
 mod accounts;
+mod approvals;
 mod chat;
-mod connection;
+pub(crate) mod connection;
 mod doctor;
+mod local;
 mod memory;
+mod policy;
 mod settings;
+mod up;
 
 use connection::Connection;
 
@@ -42,12 +47,46 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run everything on this machine: the server, and a client on a folder.
+    Up {
+        /// The folder that agents work in; without one, this folder.
+        dir: Option<PathBuf>,
+        /// Address and port, such as 127.0.0.1:8787; port 0 takes a free one.
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
+        /// Do not open a browser.
+        #[arg(long)]
+        no_open: bool,
+        /// Who decides what is not harmless.
+        #[arg(long, value_name = "WHO", default_value = "ask")]
+        approve: client::Approve,
+    },
     /// Run the server.
     Serve {
         /// Address and port, such as 127.0.0.1:8787; port 0 takes a free one.
         #[arg(long, value_name = "ADDRESS")]
         listen: Option<String>,
     },
+    /// Carry out what the agents of a project want done, in a folder of this machine.
+    Client {
+        /// The server; without it ARTEL_SERVER, or the one on this machine.
+        #[arg(long, value_name = "URL")]
+        server: Option<String>,
+        /// The project's id; not needed when you have just one.
+        #[arg(long, value_name = "ID")]
+        project: Option<String>,
+        /// The folder that agents work in.
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        workspace: PathBuf,
+        /// Who decides what is not harmless.
+        #[arg(long, value_name = "WHO", default_value = "ask")]
+        approve: client::Approve,
+    },
+    /// See what waits for you, and decide.
+    Approvals(approvals::Approvals),
+    /// See when a person is asked, and why.
+    #[command(subcommand)]
+    Policy(policy::Policy),
     /// Manage accounts, straight on the store.
     #[command(subcommand)]
     User(UserCommand),
@@ -153,12 +192,48 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result<()> {
     let flags = |listen| Flags { config: config.clone(), listen, data_dir: data_dir.clone() };
     let said = |listen| Resolved::read(&flags(listen), &environment());
+    let connect = |environment: &BTreeMap<String, String>| {
+        let local = said(None).ok().and_then(|said| local::read(&said.data_dir()));
+        Connection::open(environment, local)
+    };
     match command {
         Command::Serve { listen } => {
             let config = Config::from(&said(listen)?)?;
             start_logging(&config)?;
             runtime()?.block_on(serve::run(config))
         }
+        Command::Up { dir, listen, no_open, approve } => {
+            let config = Config::from(&said(listen)?)?;
+            start_logging(&config)?;
+            let up = up::Up { dir: dir.unwrap_or_else(|| PathBuf::from(".")), no_open, approve };
+            runtime()?.block_on(up::run(config, up, environment()))
+        }
+        Command::Client { server, project, workspace, approve } => {
+            let mut environment = environment();
+            environment.extend(server.map(|server| ("ARTEL_SERVER".to_owned(), server)));
+            let connection = connect(&environment)?;
+            let runtime = runtime()?;
+            let worked = runtime.block_on(async {
+                let project = connection.project(project).await?;
+                let stop = CancellationToken::new();
+                let again = serve::signals(stop.clone())?;
+                let settings =
+                    client::Settings { connection, project, workspace, approve, environment };
+                let terminal = client::Terminal::new(approve == client::Approve::Ask);
+                tokio::select! {
+                    worked = client::run(settings, terminal, stop) => worked,
+                    () = again => Ok(()),
+                }
+            });
+            // A thread may still wait for the terminal.
+            runtime.shutdown_background();
+            worked
+        }
+        Command::Approvals(approvals) => {
+            let connection = connect(&environment())?;
+            runtime()?.block_on(approvals::run(connection, approvals))
+        }
+        Command::Policy(policy) => policy::run(policy),
         Command::User(command) => {
             let config = Config::from(&said(None)?)?;
             runtime()?.block_on(accounts::manage(&config, command))
@@ -169,12 +244,12 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             runtime()?.block_on(accounts::token(&config, request))
         }
         Command::Chat { text, project, agent, json } => {
-            let connection = Connection::open(&environment())?;
+            let connection = connect(&environment())?;
             let chat = chat::Chat { project, agent, text, json };
             runtime()?.block_on(chat::run(connection, chat))
         }
         Command::Memory(memory) => {
-            let connection = Connection::open(&environment())?;
+            let connection = connect(&environment())?;
             runtime()?.block_on(memory::run(connection, memory))
         }
         Command::Config { json } => settings::show(&said(None)?, json),

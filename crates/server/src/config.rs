@@ -197,6 +197,11 @@ impl Resolved {
         }
     }
 
+    /// Where the server keeps everything.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        PathBuf::from(self.text("data_dir").unwrap_or_default())
+    }
+
     fn span(&self, name: &str) -> Duration {
         match self.settings[name].0 {
             Value::Span(span) => span,
@@ -327,6 +332,7 @@ impl Config {
                 },
                 providers: models::providers(said, &data_dir)?,
                 direct_timeout: said.span("direct_timeout"),
+                approval_timeout: said.span("approval_timeout").max(Duration::from_secs(1)),
                 space_idle: said.span("space_idle"),
                 starter_pack: required("starter_pack")?,
                 default_model: said.text("default_model"),

@@ -22,6 +22,7 @@ use utoipa_axum::routes;
 
 mod admin;
 mod agents;
+mod approvals;
 mod auth;
 mod chat;
 mod docs;
@@ -35,6 +36,7 @@ mod projects;
 mod responses;
 mod spaces;
 mod system;
+mod tools;
 
 pub(crate) use events::{EventStream, Tap};
 pub(crate) use origin::Hosts;
@@ -119,7 +121,9 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(system::metrics))
         .routes(routes!(docs::openapi_json))
         .routes(routes!(auth::log_in))
+        .routes(routes!(auth::redeem))
         .routes(routes!(auth::me))
+        .routes(routes!(auth::set_preferences))
         .routes(routes!(projects::create, projects::list))
         .routes(routes!(projects::get, projects::update, projects::delete))
         .routes(routes!(agents::create, agents::list))
@@ -147,6 +151,23 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(chat::send))
         .routes(routes!(chat::task))
         .routes(routes!(chat::cancel))
+        .routes(routes!(tools::available))
+        .routes(routes!(tools::execute))
+        .routes(routes!(tools::list))
+        .routes(routes!(tools::preferences, tools::allow))
+        .routes(routes!(tools::disallow))
+        .routes(routes!(tools::get))
+        .routes(routes!(tools::approve))
+        .routes(routes!(tools::reject))
+        .routes(routes!(tools::prepared))
+        .routes(routes!(tools::result))
+        .routes(routes!(tools::announce, tools::client, tools::leave))
+        .routes(routes!(approvals::list))
+        .routes(routes!(approvals::confirm_many))
+        .routes(routes!(approvals::get))
+        .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::reject))
+        .routes(routes!(approvals::confirm))
         .routes(routes!(events::stream))
         .routes(routes!(events::of_session))
         .routes(routes!(admin::users))

@@ -1,6 +1,7 @@
 //! The binary `artel`: the server and everything a person does with it from a terminal.
 
 mod cli;
+mod client;
 mod config;
 mod http;
 mod listener;

@@ -26,6 +26,7 @@ mod conn;
 mod pool;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
+mod steady;
 
 pub use conn::Conn;
 pub(crate) use conn::{Row, Step, Value, values};

@@ -4,8 +4,11 @@
 //! [`Storage::open`] and nowhere else; every query is written once, for both databases.
 
 pub mod agents;
+pub mod allowances;
 pub mod approvals;
 pub mod bus;
+pub mod calls;
+pub mod clients;
 pub mod db;
 mod error;
 pub mod events;

@@ -52,6 +52,31 @@ pub async fn start(conn: &mut Conn, id: TaskId, at: Timestamp) -> Result<bool> {
     Ok(started == 1)
 }
 
+/// Keeps how far a task has come, so that another process can go on from there.
+pub async fn keep_progress(conn: &mut Conn, id: TaskId, progress: &str) -> Result<()> {
+    let sql = "update tasks set progress = ?2 where id = ?1 and finished_at is null";
+    conn.execute(sql, values![id, progress]).await?;
+    Ok(())
+}
+
+/// How far a task has come, if that was kept.
+pub async fn progress(conn: &mut Conn, id: TaskId) -> Result<Option<String>> {
+    let sql = "select progress from tasks where id = ?1";
+    Ok(conn.first(sql, values![id], |row| row.optional_text(0)).await?.flatten())
+}
+
+/// Lets a task whose node died go on from where it was, up to a number of times; says whether it will.
+pub async fn resume(conn: &mut Conn, id: TaskId, most: u32) -> Result<bool> {
+    let resumed = conn
+        .execute(
+            "update tasks set status = 'queued', started_at = null, attempts = attempts + 1
+             where id = ?1 and finished_at is null and progress is not null and attempts < ?2",
+            values![id, most],
+        )
+        .await?;
+    Ok(resumed == 1)
+}
+
 /// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
@@ -60,8 +85,18 @@ pub enum End {
     Cancelled,
 }
 
-/// Whether this call ended it; whoever comes second changes nothing.
-pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Result<bool> {
+/// What ending a task found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Somebody had ended it before; nothing changed.
+    Before,
+    Now,
+    /// It had waited for others, and may have left something open.
+    NowWithProgress,
+}
+
+/// Ends the task, unless somebody has.
+pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Result<Ended> {
     let (status, error, error_type) = match end {
         End::Completed => (Status::Completed, None, None),
         End::Failed { error, error_type } => {
@@ -71,14 +106,23 @@ pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Resul
     };
     let error_type =
         error_type.map(|kind| serde_json::to_string(&kind)).transpose().map_err(Error::internal)?;
-    let ended = conn
-        .execute(
+    let progress = conn
+        .first(
             "update tasks set status = ?2, error = ?3, error_type = ?4, finished_at = ?5
-             where id = ?1 and finished_at is null",
+             where id = ?1 and finished_at is null
+             returning cast(case when progress is null then 0 else 1 end as bigint)",
             values![id, status.as_str(), error, error_type.as_deref(), at],
+            |row| row.truth(0),
         )
         .await?;
-    Ok(ended == 1)
+    if progress == Some(true) {
+        conn.execute("update tasks set progress = null where id = ?1", values![id]).await?;
+    }
+    Ok(match progress {
+        None => Ended::Before,
+        Some(false) => Ended::Now,
+        Some(true) => Ended::NowWithProgress,
+    })
 }
 
 /// Tasks of a project that have not ended, in the order they came.

@@ -135,3 +135,14 @@ fn role_word(role: Role) -> &'static str {
         Role::Admin => "admin",
     }
 }
+
+/// What a user has set for themselves, as JSON.
+pub async fn preferences(conn: &mut Conn, id: UserId) -> Result<String> {
+    let sql = "select preferences from users where id = ?1";
+    conn.first(sql, values![id], |row| row.text(0)).await?.ok_or(Error::Missing("user"))
+}
+
+pub async fn set_preferences(conn: &mut Conn, id: UserId, json: &str) -> Result<()> {
+    conn.execute("update users set preferences = ?2 where id = ?1", values![id, json]).await?;
+    Ok(())
+}

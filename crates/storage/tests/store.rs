@@ -112,6 +112,8 @@ fn question(scope: Scope, ttl: Duration) -> Approval {
         id: ApprovalId::new(&SystemClock),
         user_id: scope.user,
         project_id: scope.project,
+        session_id: None,
+        task_id: None,
         kind: Kind::Tool,
         payload: json!({"tool": "tool_write_file"}),
         risk_level: RiskLevel::High,
@@ -250,7 +252,7 @@ on_both! {
         assert!(matches!(answer(&store.db, &late, Decision::Approve, scope.user).await, Answered::Already(approval) if approval.status == Status::Pending));
         let db = Db::open(&store.place).await.unwrap();
         let overdue = db.read(|conn| Box::pin(approvals::overdue(conn, 10))).await.unwrap();
-        assert_eq!(overdue, [(late.id, scope.project)]);
+        assert_eq!(overdue, [(late.id, scope)]);
         let ending = db.read(|conn| Box::pin(approvals::ending(conn, Duration::from_mins(1), 10))).await.unwrap();
         assert_eq!(ending, [(open.id, scope.project)]);
         for _ in 0..2 {

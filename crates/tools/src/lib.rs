@@ -4,6 +4,7 @@
 //! client links it to do the work. The walls are the operating system's: a path is opened through the handle of the
 //! root, a command runs in a sandbox. Nothing here knows of agents, projects or the network.
 
+pub mod binding;
 pub mod catalog;
 pub mod files;
 pub mod policy;

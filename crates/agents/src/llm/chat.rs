@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A model that can be asked.
@@ -70,7 +71,7 @@ pub struct ToolSpec {
 }
 
 /// A tool that the model wants called.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Unique within the answer; providers without ids get one made.
     pub id: String,

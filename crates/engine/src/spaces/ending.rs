@@ -9,10 +9,11 @@ use artel_domain::memory::{Kind, Recollection};
 use artel_domain::session::{ErrorType, Message, Outcome, Role, Usage};
 use artel_domain::task::Task;
 use artel_domain::{Clock, Event, MessageId, Timestamp};
-use artel_storage::tasks::End;
+use artel_storage::tasks::{End, Ended};
 use artel_storage::{Conn, Lane, Scope, events, sessions, tasks};
 
 use super::word::Word;
+use crate::calls::flow;
 use crate::memory::keeping::Happened;
 use crate::{App, Result};
 
@@ -91,8 +92,10 @@ impl Written {
         task: &Task,
     ) -> artel_storage::Result<Option<Message>> {
         let Self { end, message, told, now, steps, scribe } = self;
-        if !tasks::end(conn, task.id, &end, now).await? {
-            return Ok(None);
+        match tasks::end(conn, task.id, &end, now).await? {
+            Ended::Before => return Ok(None),
+            Ended::Now => {}
+            Ended::NowWithProgress => flow::cancel_of_task(conn, task.id).await?,
         }
         sessions::say(conn, scope, task.session_id, &message).await?;
         let said = MessageCreated { message: message.clone() };

@@ -1,7 +1,7 @@
 //! Keeping spaces: taking over what is unfinished, prolonging leases, resting and closing what nobody uses.
 //!
 //! The board of a space is rebuilt from its rows whenever a node gets its lease anew, inside the change that got
-//! it: what ran when its node died is recorded as interrupted, what waited goes on the board in its old order, and
+//! it: what ran when its node died is recorded as interrupted (or goes on, if it waited for others), what waited goes on the board in its old order, and
 //! only then does anything new. So a restart neither repeats work nor lets a later message go first.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,8 @@ use crate::{App, Kind, Result};
 const LEASE: Duration = Duration::from_secs(15);
 /// A space without work gives its lease up after this, so that idle ones cost nothing.
 const RESTING: Duration = Duration::from_secs(30);
+/// How often a task is begun that waits for others each time that its node dies.
+const ATTEMPTS: u32 = 5;
 /// Unfinished tasks looked at in a round.
 const SOME: u32 = 10_000;
 /// Projects that are picked up at a time.
@@ -87,7 +89,8 @@ impl Hand {
             desk.finish(task);
         }
         for task in left.iter().filter(|task| !desk.attends(task.id)) {
-            if task.status == Status::Queued {
+            // What waited for others goes on waiting; what was in the middle of its own work is not repeated.
+            if task.status == Status::Queued || tasks::resume(conn, task.id, ATTEMPTS).await? {
                 let ticket =
                     Ticket { task: task.id, session: task.session_id, priority: task.priority };
                 if let Err(refused) = self.push(task.agent_id, ticket) {

@@ -5,17 +5,20 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use artel_domain::TaskId;
 use artel_domain::event::TaskStarted;
 use artel_domain::session::{ErrorType, Message};
 use artel_domain::task::Task;
-use artel_storage::{Conn, Lane, Scope, events, leases, sessions, tasks};
+use artel_storage::{Conn, Lane, Scope, calls, events, leases, sessions, tasks};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Ticket;
 use super::ending::{Ending, end};
+use super::patience::Patience;
+use super::work::Progress;
 use super::{Space, work};
 use crate::{App, Error, Result};
 
@@ -28,6 +31,10 @@ pub(crate) struct Brief {
     pub(crate) task: Task,
     pub(super) asked: String,
     pub(super) before: Vec<Message>,
+    /// How far it had come when its node died.
+    pub(super) progress: Progress,
+    /// How long it has waited for others so far.
+    pub(super) waited: Duration,
 }
 
 impl Brief {
@@ -38,7 +45,19 @@ impl Brief {
         asked: String,
     ) -> artel_storage::Result<Self> {
         let before = sessions::before(conn, task.session_id, task.message_id, HISTORY).await?;
-        Ok(Self { task, asked, before })
+        let (progress, waited) = (Progress::default(), Duration::ZERO);
+        Ok(Self { task, asked, before, progress, waited })
+    }
+
+    /// Goes on from where an earlier attempt was.
+    async fn resumed(mut self, conn: &mut Conn) -> artel_storage::Result<Self> {
+        if let Some(json) = tasks::progress(conn, self.task.id).await? {
+            self.progress = serde_json::from_str(&json).map_err(|error| {
+                artel_storage::Error::Damaged { table: "tasks", detail: error.to_string() }
+            })?;
+            self.waited = Duration::from_micros(calls::waited(conn, self.task.id).await?);
+        }
+        Ok(self)
     }
 }
 
@@ -80,18 +99,19 @@ async fn attempt(
 ) -> Result<Option<Message>> {
     let task = &brief.task;
     let limit = app.0.settings.direct_timeout;
+    let used = app.clock().now().since(task.created_at).saturating_sub(brief.waited);
+    let patience = Patience::new(limit.saturating_sub(used));
     let answer = async {
         match app.0.cache.get(scope, task.agent_id).await {
-            Ok(agent) => work::answer(app, scope, brief, &agent).await,
+            Ok(agent) => work::answer(app, scope, brief, &agent, &patience).await,
             Err(error) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
         }
     };
     // A panic in the work is this task's alone.
     let answer = AssertUnwindSafe(answer).catch_unwind();
-    let left = limit.saturating_sub(app.clock().now().since(task.created_at));
     let answered = tokio::select! {
         () = stop.cancelled() => return Ok(None),
-        () = tokio::time::sleep(left) => {
+        () = patience.runs_out() => {
             Ending::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
         }
         done = answer => done.unwrap_or_else(|_| {
@@ -116,7 +136,7 @@ async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Brief>
             let event = TaskStarted { task_id: task.id, agent_id: task.agent_id };
             events::append(conn, scope.project, Some(task.session_id), now, &event.into()).await?;
             let asked = sessions::message(conn, task.session_id, task.message_id).await?;
-            Ok(Some(Brief::read(conn, task, asked.content).await?))
+            Ok(Some(Brief::read(conn, task, asked.content).await?.resumed(conn).await?))
         })
     });
     Ok(started.await?)

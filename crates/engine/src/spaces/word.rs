@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use artel_domain::{AgentId, ProjectId, TaskId, UserId};
+use artel_domain::{AgentId, ProjectId, TaskId, ToolCallId, UserId};
 use artel_storage::bus::Heard;
 use artel_storage::{Scope, agents};
 use bytes::Bytes;
@@ -32,6 +32,7 @@ pub(crate) enum Word {
     AgentChanged(AgentId),
     CacheCleared,
     TaskEnded(TaskId),
+    CallMoved(ToolCallId),
     /// Everything was stopped: by a reset, or with the project.
     SpaceClosed,
 }
@@ -67,6 +68,7 @@ impl App {
                     space.dispatch(self);
                 }
             }
+            Word::CallMoved(call) => self.0.calls.ring(call),
             Word::SpaceClosed => {
                 self.0.spaces.close(scope.project);
                 self.0.cache.clear_here(scope.project).await;

@@ -1,4 +1,7 @@
 //! An agent at work: its model is asked, the tools it calls are run, and it is asked again, until it has answered.
+//!
+//! Before it waits for others, a person or the user's machine, what its model has said so far is kept with the call. A
+//! process that takes over then goes on from there: the model is not asked twice, and a call is not made twice.
 
 use std::time::Duration;
 
@@ -12,15 +15,20 @@ use artel_domain::event::{ContextRetrieved, MessageDelta, Retrieved, TaskProgres
 use artel_domain::memory::{Kind, Recollection};
 use artel_domain::session::{ErrorType, Role, Usage};
 use artel_domain::{Agent, Event};
+use artel_storage::calls::Place;
 use artel_storage::tasks::End;
 use artel_storage::{Lane, Scope, events};
 use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
 
 use super::ending::Ending;
+use super::patience::Patience;
 use super::turn::Brief;
 use crate::App;
+use crate::calls::{Wanted, Wisher};
 use crate::memory::keeping::Happened;
 use crate::memory::recall::{self, MemorySearch};
+use crate::tools::{Done, waits_for_others};
 
 /// What an agent is told of the conversation.
 const HISTORY_TOKENS: u64 = 4000;
@@ -35,7 +43,13 @@ const STEPS: usize = 20;
 const TOKENS: u64 = 1_000_000;
 
 /// Works on the task until there is an answer, or none to be had.
-pub(super) async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent) -> Ending {
+pub(super) async fn answer(
+    app: &App,
+    scope: Scope,
+    brief: &Brief,
+    agent: &Agent,
+    patience: &Patience,
+) -> Ending {
     let resolved = match app.0.providers.resolve(&agent.config.model) {
         Ok(resolved) => resolved,
         Err(error) => {
@@ -48,14 +62,15 @@ pub(super) async fn answer(app: &App, scope: Scope, brief: &Brief, agent: &Agent
         brief,
         agent,
         model: &resolved,
+        patience,
         text: String::new(),
-        usage: None,
+        progress: Progress::default(),
         steps: Vec::new(),
     };
     let context = work.recall().await;
     let end = work.run(&context).await;
-    let Work { text, usage, steps, .. } = work;
-    Ending { text, end, usage, context, steps }
+    let Work { text, progress, steps, .. } = work;
+    Ending { text, end, usage: progress.usage, context, steps }
 }
 
 struct Work<'a> {
@@ -64,25 +79,34 @@ struct Work<'a> {
     brief: &'a Brief,
     agent: &'a Agent,
     model: &'a Resolved,
+    patience: &'a Patience,
     /// Everything that was said so far.
     text: String,
-    /// What all steps so far took.
-    usage: Option<Usage>,
+    progress: Progress,
     /// Tools that were used, to be remembered.
     steps: Vec<Happened>,
 }
 
 /// What a model said when it was asked once.
-#[derive(Debug, Default)]
-struct Step {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Step {
     text: String,
     calls: Vec<ToolCall>,
+}
+
+/// How far a task has come.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Progress {
+    /// Those with calls.
+    steps: Vec<Step>,
+    /// What all steps so far took.
+    usage: Option<Usage>,
 }
 
 impl Work<'_> {
     /// What the agent's memory has for the task. Without a memory it works all the same, and people are told why.
     async fn recall(&self) -> Vec<Recollection> {
-        let Brief { task, asked, before } = self.brief;
+        let Brief { task, asked, before, .. } = self.brief;
         let known: Vec<_> = before.iter().filter_map(|message| message.task_id).collect();
         let found = recall::recall(self.app, self.scope, self.agent, asked, &known).await;
         let (task_id, agent_id) = (task.id, task.agent_id);
@@ -111,24 +135,42 @@ impl Work<'_> {
         let names = self.agent.config.tools.iter().map(|tool| tool.0.as_str());
         let tools = self.app.0.tools.offered(names);
         let mut messages = conversation(self.brief, context);
+        let Progress { steps: mut earlier, usage } = self.brief.progress.clone();
+        self.progress.usage = usage;
+        earlier.reverse();
         for _ in 0..STEPS {
-            let Step { text, calls } = match self.ask(&messages, &tools).await {
-                Ok(step) => step,
-                Err(end) => return end,
+            let step = match earlier.pop() {
+                Some(step) => self.repeat(step),
+                None => match self.ask(&messages, &tools).await {
+                    Ok(step) => step,
+                    Err(end) => return end,
+                },
             };
-            if calls.is_empty() {
+            if step.calls.is_empty() {
                 return End::Completed;
             }
-            let taken = self.usage.as_ref().map_or(0, |it| it.input_tokens + it.output_tokens);
+            let usage = self.progress.usage.as_ref();
+            let taken = usage.map_or(0, |it| it.input_tokens + it.output_tokens);
             if taken > TOKENS {
                 return failed(format!("The task took {taken} tokens, which is too many"));
             }
+            let Step { text, calls } = step.clone();
+            self.progress.steps.push(step);
             messages.push(Said::Assistant { text, calls: calls.clone() });
-            for call in calls {
-                messages.push(self.call(call, &tools).await);
+            for (place, call) in (0..).zip(calls) {
+                messages.push(self.call(call, place, &tools).await);
             }
         }
         failed(format!("The agent came to no end in {STEPS} steps"))
+    }
+
+    /// Takes up a step of an earlier attempt.
+    fn repeat(&mut self, step: Step) -> Step {
+        if !step.text.is_empty() {
+            let gap = if self.text.is_empty() { "" } else { "\n\n" };
+            self.say(format!("{gap}{}", step.text));
+        }
+        step
     }
 
     /// Asks the model and lets what it writes fly by.
@@ -197,8 +239,8 @@ impl Work<'_> {
             estimated: false,
             cost: Some(0.0),
         };
-        let before = self.usage.take().unwrap_or(nothing);
-        self.usage = Some(Usage {
+        let before = self.progress.usage.take().unwrap_or(nothing);
+        self.progress.usage = Some(Usage {
             model: before.model,
             input_tokens: before.input_tokens + counted.input,
             cached_tokens: before.cached_tokens + counted.cached,
@@ -210,9 +252,13 @@ impl Work<'_> {
     }
 
     /// Runs a tool and tells of it.
-    async fn call(&mut self, call: ToolCall, tools: &[ToolSpec]) -> Said {
-        let host = &self.app.0.tools;
-        let done = host.call(self.app, self.scope, self.agent, tools, &call).await;
+    async fn call(&mut self, call: ToolCall, place: u32, tools: &[ToolSpec]) -> Said {
+        let offered = tools.iter().any(|tool| tool.name == call.name);
+        let done = if offered && waits_for_others(&call.name) {
+            self.call_elsewhere(&call, place).await
+        } else {
+            self.app.0.tools.call(self.app, self.scope, self.agent, tools, &call).await
+        };
         let task = &self.brief.task;
         let how = if done.failed { "failed" } else { "used" };
         let detail = format!("Tool {how}: {}", call.name);
@@ -229,6 +275,26 @@ impl Work<'_> {
             self.steps.push(Happened { kind: Kind::ToolCall, text, request: None, error });
         }
         Said::ToolResult { id, name, content: done.content, failed: done.failed }
+    }
+
+    /// Has a call made by others and waits for its end, which takes nothing of the task's own time.
+    async fn call_elsewhere(&self, call: &ToolCall, place: u32) -> Done {
+        let _pause = self.patience.pause();
+        let task = &self.brief.task;
+        let step = u32::try_from(self.progress.steps.len()).unwrap_or(u32::MAX);
+        let by = Wisher {
+            task: task.id,
+            session: task.session_id,
+            agent: task.agent_id,
+            place: Place { step, place },
+            progress: serde_json::to_string(&self.progress).ok(),
+        };
+        let (tool, arguments) = (call.name.clone(), call.arguments.clone());
+        let wanted = Wanted { tool, arguments, by: Some(by) };
+        match self.app.call_tool(self.scope, wanted).await {
+            Ok(call) => Done::from(call),
+            Err(error) => Done { content: error.to_string(), failed: true },
+        }
     }
 
     /// Tells of a step. The work goes on even if that fails.

@@ -5,54 +5,75 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use artel_engine::{Error, Kind};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::config::Mistake;
 
-pub(super) struct Connection {
+/// Where the server is, and who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Address {
+    pub(crate) server: String,
+    pub(crate) token: String,
+}
+
+pub(crate) struct Connection {
     http: reqwest::Client,
-    server: String,
-    token: String,
+    address: Address,
 }
 
 impl Connection {
-    /// To the server and with the token that the environment names.
-    pub(super) fn open(environment: &BTreeMap<String, String>) -> anyhow::Result<Self> {
-        let token = environment.get("ARTEL_TOKEN").cloned().ok_or_else(|| {
-            Mistake("set ARTEL_TOKEN; `artel token NAME` on the server prints one".to_owned())
+    /// To the server and with the token that the environment names, or else to the one that runs on this machine.
+    pub(crate) fn open(
+        environment: &BTreeMap<String, String>,
+        local: Option<Address>,
+    ) -> anyhow::Result<Self> {
+        let server = environment.get("ARTEL_SERVER").cloned();
+        let own = local.filter(|local| server.as_ref().is_none_or(|it| *it == local.server));
+        let token = environment.get("ARTEL_TOKEN").cloned();
+        let token = token.or_else(|| own.as_ref().map(|own| own.token.clone())).ok_or_else(|| {
+            let remedy = "set ARTEL_TOKEN; `artel token NAME` on the server prints one, and `artel up` needs none";
+            Mistake(remedy.to_owned())
         })?;
-        let server =
-            environment.get("ARTEL_SERVER").map_or("http://127.0.0.1:8787", String::as_str);
+        let standard = || "http://127.0.0.1:8787".to_owned();
+        let server = server.or_else(|| own.map(|own| own.server)).unwrap_or_else(standard);
+        Self::to(Address { server, token })
+    }
+
+    pub(crate) fn to(address: Address) -> anyhow::Result<Self> {
         let http = reqwest::Client::builder().connect_timeout(Duration::from_secs(5)).build()?;
-        Ok(Self { http, server: server.trim_end_matches('/').to_owned(), token })
+        let server = address.server.trim_end_matches('/').to_owned();
+        Ok(Self { http, address: Address { server, ..address } })
     }
 
-    pub(super) fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.server)).bearer_auth(&self.token)
+    pub(crate) fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.address.server))
+            .bearer_auth(&self.address.token)
     }
 
-    pub(super) async fn get(&self, path: &str) -> anyhow::Result<Value> {
+    pub(crate) async fn get(&self, path: &str) -> anyhow::Result<Value> {
         self.read(self.request(reqwest::Method::GET, path)).await
     }
 
-    pub(super) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> anyhow::Result<Value> {
         self.read(self.request(reqwest::Method::POST, path).json(body)).await
     }
 
-    pub(super) async fn read(&self, request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
+    pub(crate) async fn read(&self, request: reqwest::RequestBuilder) -> anyhow::Result<Value> {
         let response = self.sent(request).await?;
         Ok(response.json().await?)
     }
 
     /// Sends a request; an answer that says no is an error with its own exit code.
-    pub(super) async fn sent(
+    pub(crate) async fn sent(
         &self,
         request: reqwest::RequestBuilder,
     ) -> anyhow::Result<reqwest::Response> {
         let response = request.send().await.with_context(|| {
             format!(
                 "no server answers at {}; start one with `artel serve`, or set ARTEL_SERVER",
-                self.server
+                self.address.server
             )
         })?;
         let status = response.status();
@@ -72,7 +93,7 @@ impl Connection {
     }
 
     /// The project that was named, or the only one there is.
-    pub(super) async fn project(&self, named: Option<String>) -> anyhow::Result<String> {
+    pub(crate) async fn project(&self, named: Option<String>) -> anyhow::Result<String> {
         match named {
             Some(project) => Ok(project),
             None => self.only_project().await,
@@ -99,14 +120,14 @@ impl Connection {
         }
     }
 
-    pub(super) async fn first_agent(&self, project: &str) -> anyhow::Result<String> {
+    pub(crate) async fn first_agent(&self, project: &str) -> anyhow::Result<String> {
         let agents = self.get(&format!("/my/projects/{project}/agents?limit=1")).await?;
         let first = agents["agents"][0]["name"].as_str();
         first.map(str::to_owned).context("the project has no agent; add one first")
     }
 
     /// The id of the agent that was named by name or id, or of the project's first.
-    pub(super) async fn agent_id(
+    pub(crate) async fn agent_id(
         &self,
         project: &str,
         named: Option<&str>,
@@ -131,6 +152,6 @@ impl Connection {
     }
 }
 
-pub(super) fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 40] = [
+pub(crate) const KEYS: [Key; 41] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -81,6 +81,11 @@ pub(crate) const KEYS: [Key; 40] = [
         "model provider of bare names; unset: the first that is configured",
     ),
     key("default_model", Unset, "model of a starter pack's agents; unset: what the pack says"),
+    key(
+        "approval_timeout",
+        Seconds(300),
+        "how long a person has to decide, unless they set their own time",
+    ),
     key("direct_timeout", Seconds(30), "how long an agent may take to answer a message"),
     key("space_idle", Seconds(30 * 60), "a space that nobody has used for so long is let go"),
     key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use artel_domain::{Role, UserId};
-use artel_engine::access::{LogIn, Token};
+use artel_engine::access::{LogIn, Ticket, Token};
 use artel_engine::limits::Allowance;
-use artel_engine::{Caller, Error};
+use artel_engine::{Caller, Error, Preferences};
 use axum::Json;
 use axum::extract::{ConnectInfo, Extension, Request, State};
 use axum::middleware::Next;
@@ -32,7 +32,8 @@ pub(super) async fn guard(State(http): State<Http>, mut request: Request, next: 
     if !guarded {
         return next.run(request).await;
     }
-    match admit(&http, request.headers()).await {
+    let counted = !is_of_a_client(path);
+    match admit(&http, request.headers(), counted).await {
         Err(refusal) => refusal.into_response(),
         Ok((caller, allowance)) => {
             let user = caller.user;
@@ -47,10 +48,20 @@ pub(super) async fn guard(State(http): State<Http>, mut request: Request, next: 
     }
 }
 
-async fn admit(http: &Http, headers: &HeaderMap) -> Result<(Caller, Option<Allowance>), Refusal> {
+/// What a client says when it was asked to: agents at work must not use up what their person may ask.
+fn is_of_a_client(path: &str) -> bool {
+    path.starts_with("/my/projects/")
+        && ["/client", "/prepared", "/result"].iter().any(|end| path.ends_with(end))
+}
+
+async fn admit(
+    http: &Http,
+    headers: &HeaderMap,
+    counted: bool,
+) -> Result<(Caller, Option<Allowance>), Refusal> {
     let token = bearer(headers)?;
     let caller = http.app().accounts().authenticate(token).await?;
-    let allowance = http.app().limits().request(caller.user)?;
+    let allowance = if counted { http.app().limits().request(caller.user)? } else { None };
     Ok((caller, allowance))
 }
 
@@ -92,6 +103,22 @@ pub(super) async fn log_in(
     Ok(Json(http.app().accounts().log_in(&attempt).await?))
 }
 
+/// Log in with a one-time link, as `artel up` prints it.
+#[utoipa::path(
+    post, path = "/auth/ticket", tag = "access",
+    request_body = Ticket,
+    responses(
+        (status = 200, description = "A token", body = Token),
+        Guarded,
+        Intake,
+    ),
+    security(())
+)]
+pub(super) async fn redeem(State(http): State<Http>, body: Body<Ticket>) -> Answer<Json<Token>> {
+    let Ticket { ticket } = body.input.into_inner();
+    Ok(Json(http.app().accounts().redeem(&ticket).await?))
+}
+
 /// Who you are here.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Me {
@@ -100,6 +127,7 @@ pub(super) struct Me {
     name: String,
     role: Role,
     limits: MyLimits,
+    preferences: Preferences,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -114,11 +142,29 @@ pub(super) struct MyLimits {
     get, path = "/my/me", tag = "access",
     responses((status = 200, body = Me), Guarded)
 )]
-pub(super) async fn me(State(http): State<Http>, Authenticated(caller): Authenticated) -> Json<Me> {
+pub(super) async fn me(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Me>> {
+    let preferences = http.app().preferences(&caller).await?;
     let limits = http.app().limits();
     let limits = MyLimits {
         requests_per_minute: limits.requests_per_minute(),
         streams: limits.streams_per_user(),
     };
-    Json(Me { id: caller.user, name: caller.name, role: caller.role, limits })
+    Ok(Json(Me { id: caller.user, name: caller.name, role: caller.role, limits, preferences }))
+}
+
+/// Set what holds for you in all projects.
+#[utoipa::path(
+    put, path = "/my/preferences", tag = "access",
+    request_body = Preferences,
+    responses((status = 200, body = Preferences), Guarded, Intake)
+)]
+pub(super) async fn set_preferences(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    body: Body<Preferences>,
+) -> Answer<Json<Preferences>> {
+    Ok(Json(http.app().set_preferences(&caller, body.input).await?))
 }

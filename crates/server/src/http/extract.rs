@@ -37,7 +37,8 @@ impl<T: Input> FromRequest<Http> for Body<T> {
     async fn from_request(request: Request, http: &Http) -> Answer<Self> {
         let (parts, body) = request.into_parts();
         expect_json(&parts.headers)?;
-        let bytes = read_whole(body, http.0.body_limit).await?;
+        let limit = T::LARGEST.unwrap_or(0).max(http.0.body_limit);
+        let bytes = read_whole(body, limit).await?;
         let value = parse(&bytes)?;
         let key = match parts.headers.get("idempotency-key") {
             None => None,

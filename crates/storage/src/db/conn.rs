@@ -7,11 +7,11 @@
 use std::borrow::Cow;
 
 use artel_domain::{
-    AgentId, ApprovalId, Clock, InteractionId, MessageId, PlanId, ProjectId, SessionId,
-    SystemClock, TaskId, Timestamp, UserId,
+    AgentId, AllowanceId, ApprovalId, ClientId, InteractionId, MessageId, PlanId, ProjectId,
+    SessionId, TaskId, Timestamp, ToolCallId, UserId,
 };
 
-use super::{postgres, sqlite};
+use super::{postgres, sqlite, steady};
 use crate::events::Recorded;
 use crate::{Error, Result};
 
@@ -86,8 +86,8 @@ impl Conn {
     /// The database's own time, the one that deadlines are compared with on every node.
     pub async fn now(&mut self) -> Result<Timestamp> {
         match self.link {
-            // It runs in this process, and its own clock knows milliseconds only.
-            Link::Sqlite(_) => Ok(SystemClock.now()),
+            // It runs in this process, and its own clock is the one that people set.
+            Link::Sqlite(_) => Ok(steady::now()),
             Link::Postgres(_) => {
                 let sql = "select cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)";
                 let now = self.first(sql, &[], |row| row.time(0)).await?;
@@ -273,7 +273,19 @@ macro_rules! ids_as_text {
         }
     )*};
 }
-ids_as_text!(ProjectId, AgentId, SessionId, MessageId, TaskId, PlanId, ApprovalId, InteractionId);
+ids_as_text!(
+    ProjectId,
+    AgentId,
+    SessionId,
+    MessageId,
+    TaskId,
+    PlanId,
+    ApprovalId,
+    InteractionId,
+    ToolCallId,
+    ClientId,
+    AllowanceId
+);
 
 /// A row of a result.
 pub(crate) enum Row<'r> {

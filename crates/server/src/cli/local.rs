@@ -1,0 +1,34 @@
+//! The server that runs on this machine, as it left word of itself for the other commands of its user.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use super::connection::Address;
+
+/// The address of a server that `artel up` runs, if one does.
+pub(super) fn read(data_dir: &Path) -> Option<Address> {
+    serde_json::from_slice(&fs::read(file(data_dir)).ok()?).ok()
+}
+
+/// Leaves word of it, for its owner alone.
+pub(super) fn write(data_dir: &Path, address: &Address) -> std::io::Result<()> {
+    let (path, new) = (file(data_dir), data_dir.join("local.json.new"));
+    fs::remove_file(&new).or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })?;
+    let mut written = fs::File::options().write(true).create_new(true).mode(0o600).open(&new)?;
+    written.write_all(&serde_json::to_vec(address)?)?;
+    fs::rename(new, path)
+}
+
+/// It is gone.
+pub(super) fn forget(data_dir: &Path) {
+    fs::remove_file(file(data_dir)).ok();
+}
+
+fn file(data_dir: &Path) -> PathBuf {
+    data_dir.join("local.json")
+}

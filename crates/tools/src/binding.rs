@@ -1,0 +1,21 @@
+//! What a person approves: this very call, in this very folder, with this very change.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of everything that an approval is for, in hex. Server and client make it alike.
+pub fn digest(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    folder: &str,
+    base: Option<&str>,
+    diff: Option<&str>,
+) -> String {
+    let whole = json!([tool, arguments, folder, base, diff]).to_string();
+    Sha256::digest(whole.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a string takes everything");
+        hex
+    })
+}
