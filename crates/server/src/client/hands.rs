@@ -111,6 +111,7 @@ impl Hands {
         }
         self.tracker.close();
         self.tracker.wait().await;
+        self.tools.shell.close().await;
     }
 }
 

@@ -22,6 +22,7 @@ mod remembering;
 mod running;
 mod spaces;
 mod tokens;
+mod tools;
 
 use std::collections::BTreeMap;
 
