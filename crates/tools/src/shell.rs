@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::policy;
 use crate::request::{ExecuteCommand, Outcome};
 
 mod output;
@@ -153,7 +153,8 @@ impl Room {
             ));
         };
         let sealing = self.place.workspace().to_owned();
-        let only_git = policy::is_git(request);
+        // The one on the user's PATH, not a program of the workspace.
+        let only_git = request.command == "git";
         let sealed = matches!((&self.sandbox, reach), (Sandbox::Bubblewrap(_), Reach::Write));
         let seals =
             match blocking(
@@ -342,8 +343,10 @@ fn exited(status: ExitStatus) -> Option<String> {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+    match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The runtime is ending, and everything with it.
+        Err(Err(_)) => std::future::pending().await,
     }
 }
