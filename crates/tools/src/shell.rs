@@ -156,17 +156,13 @@ impl Room {
         // The one on the user's PATH, not a program of the workspace.
         let only_git = request.command == "git";
         let sealed = matches!((&self.sandbox, reach), (Sandbox::Bubblewrap(_), Reach::Write));
-        let seals =
-            match blocking(
-                move || if sealed { Seals::put(&sealing, only_git) } else { Ok(Seals::none()) },
-            )
-            .await
-            {
-                Ok(seals) => seals,
-                Err(error) => {
-                    return Outcome::failed(format!("The workspace cannot be protected: {error}"));
-                }
-            };
+        let put = move || if sealed { Seals::put(&sealing, only_git) } else { Ok(Seals::none()) };
+        let seals = match blocking(put).await {
+            Ok(seals) => seals,
+            Err(error) => {
+                return Outcome::failed(format!("The workspace cannot be protected: {error}"));
+            }
+        };
         let outcome = self.run_sealed(request, &program, reach, &seals, stop).await;
         blocking(move || seals.lift()).await;
         outcome
