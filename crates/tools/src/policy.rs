@@ -1,6 +1,6 @@
 //! When a person is asked, and what is never done.
 //!
-//! The sandbox is the wall; this decides only whether somebody looks first. The rules are data (`rules.toml`) and
+//! The sandbox is the wall; this decides only whether somebody looks first. The rules are data (`rules/`) and
 //! carry their own tests. A command is harmless only when every argument of it is understood ([`reading`]): a list
 //! of harmless first words has failed everyone who tried it. Danger is looked for generously ([`danger`]), also
 //! behind programs that run others.
@@ -13,7 +13,6 @@ use artel_domain::agent::RiskLevel;
 use serde::Deserialize;
 
 use crate::Request;
-use crate::request::ExecuteCommand;
 
 mod danger;
 mod reading;
@@ -81,11 +80,6 @@ pub(crate) fn sealed() -> impl Iterator<Item = &'static str> {
     BOOK.touch.iter().flat_map(|touch| &touch.sealed).map(String::as_str)
 }
 
-/// Whether it is git itself that a command runs, and not a program of that name.
-pub(crate) fn is_git(execute: &ExecuteCommand) -> bool {
-    execute.command == "git"
-}
-
 impl Rule {
     fn verdict(self) -> Verdict {
         Verdict { risk: self.risk, rule: self.name, why: self.why.to_owned() }
@@ -114,7 +108,7 @@ const NETWORK: Rule =
 const UNKNOWN: Rule =
     Rule { name: "unknown", risk: Some(RiskLevel::Medium), why: "It is not known to only read." };
 
-/// All that is in `rules.toml`.
+/// All that is in `rules/`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Book {
@@ -127,8 +121,12 @@ struct Book {
 }
 
 static BOOK: LazyLock<Book> = LazyLock::new(|| {
-    toml::from_str(include_str!("policy/rules.toml"))
-        .expect("the rules are read by every test of them")
+    toml::from_str(concat!(
+        include_str!("policy/rules/names.toml"),
+        include_str!("policy/rules/danger.toml"),
+        include_str!("policy/rules/reading.toml"),
+    ))
+    .expect("the rules are read by every test of them")
 });
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {

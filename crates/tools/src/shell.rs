@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::policy;
 use crate::request::{ExecuteCommand, Outcome};
 
 mod output;
@@ -153,19 +153,16 @@ impl Room {
             ));
         };
         let sealing = self.place.workspace().to_owned();
-        let only_git = policy::is_git(request);
+        // The one on the user's PATH, not a program of the workspace.
+        let only_git = request.command == "git";
         let sealed = matches!((&self.sandbox, reach), (Sandbox::Bubblewrap(_), Reach::Write));
-        let seals =
-            match blocking(
-                move || if sealed { Seals::put(&sealing, only_git) } else { Ok(Seals::none()) },
-            )
-            .await
-            {
-                Ok(seals) => seals,
-                Err(error) => {
-                    return Outcome::failed(format!("The workspace cannot be protected: {error}"));
-                }
-            };
+        let put = move || if sealed { Seals::put(&sealing, only_git) } else { Ok(Seals::none()) };
+        let seals = match blocking(put).await {
+            Ok(seals) => seals,
+            Err(error) => {
+                return Outcome::failed(format!("The workspace cannot be protected: {error}"));
+            }
+        };
         let outcome = self.run_sealed(request, &program, reach, &seals, stop).await;
         blocking(move || seals.lift()).await;
         outcome
@@ -342,8 +339,10 @@ fn exited(status: ExitStatus) -> Option<String> {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
+    match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
         Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The runtime is ending, and everything with it.
+        Err(Err(_)) => std::future::pending().await,
     }
 }

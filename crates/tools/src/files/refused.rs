@@ -7,7 +7,8 @@ use rustix::io::Errno;
 
 use crate::show::visible;
 
-/// In words for the agent and the person; nothing was changed.
+/// In words for the agent and the person. No file was changed, but for [`Refused::Io`] when the disk itself fails at the
+/// very end of a write.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     #[error("Path is outside workspace bounds")]

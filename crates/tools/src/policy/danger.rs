@@ -10,11 +10,13 @@ use super::{Book, Example, Rule, stricter};
 
 /// Programs within programs are followed so far.
 const DEEPEST: usize = 8;
+/// Where every word may be a program, so many are looked at.
+const MOST_WORDS: usize = 64;
 
 pub(super) const TOO_DEEP: Rule = Rule {
     name: "too deep",
     risk: Some(RiskLevel::High),
-    why: "It is wrapped into more programs than anybody can follow.",
+    why: "It runs a program that cannot be found among so many words.",
 };
 
 /// A rule fits when all the conditions it has hold.
@@ -97,8 +99,10 @@ pub(super) fn judge(book: &'static Book, argv: &[&str]) -> Option<Rule> {
             Inner::Command(inner) => argv = inner,
             // These are all that could follow, so there is nothing deeper to look for.
             Inner::Anywhere(words) => {
-                let every = (0..words.len()).filter_map(|at| book.direct(&words[at..]));
-                return every.fold(found, |found, rule| both(found, Some(rule)));
+                let every =
+                    (0..words.len().min(MOST_WORDS)).filter_map(|at| book.direct(&words[at..]));
+                let found = every.fold(found, |found, rule| both(found, Some(rule)));
+                return if words.len() > MOST_WORDS { both(found, Some(TOO_DEEP)) } else { found };
             }
         }
     }

@@ -105,6 +105,9 @@ fn deep_nesting_is_high() {
         assert_eq!(judge_command(&argv, false).risk, Some(RiskLevel::High), "{depth}");
     }
     assert_eq!(judge_command(&["nohup", "nice", "env", "A=1", "sudo"], false).risk, None);
+    let mut argv = vec!["watch"];
+    argv.resize(900, "git");
+    assert_eq!(judge_command(&argv, false).risk, Some(RiskLevel::High));
 }
 
 #[test]

@@ -66,6 +66,7 @@ const TOOLCHAINS: &[Toolchain] = &[
     whole(".local/share/mise", Some("MISE_DATA_DIR")),
     whole(".local/share/pnpm", Some("PNPM_HOME")),
     whole(".local/share/fnm", Some("FNM_DIR")),
+    whole(".local/share/pipx", None),
     whole(".local/share/uv", None),
     whole(".local/bin", None),
     whole(".local/lib", None),

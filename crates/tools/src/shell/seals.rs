@@ -78,9 +78,9 @@ impl Seals {
             return;
         }
         // Also what others made, who could not remove it while this one ran.
-        for path in policy::sealed().chain([HOOKS]).map(|name| workspace.join(name)) {
-            if fs::symlink_metadata(&path).is_ok_and(|found| is_ours(&found)) {
-                // Only an empty folder can be removed like this; one that is not belongs to somebody.
+        for path in [HOOKS].into_iter().chain(policy::sealed()).map(|name| workspace.join(name)) {
+            if is_ours(&path) {
+                // Nothing but an empty folder is removed like this, whatever came in between.
                 let _ = fs::remove_dir(path);
             }
         }
@@ -88,8 +88,9 @@ impl Seals {
 
     fn open_repository(&mut self, path: PathBuf) -> io::Result<()> {
         match look(&path)? {
-            // Git may make one.
+            // Git may make one, also where another command has its seal.
             None => Ok(()),
+            Some(_) if is_ours(&path) => Ok(()),
             Some(found) if found.is_dir() => {
                 for &part in GIT_PARTS {
                     self.seal(path.join(part), part == "hooks")?;
@@ -143,8 +144,11 @@ fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-fn is_ours(found: &Metadata) -> bool {
-    found.is_dir() && found.permissions().mode() & 0o7777 == MARK
+/// An empty folder with our mark.
+fn is_ours(path: &Path) -> bool {
+    let marked = |found: Metadata| found.is_dir() && found.permissions().mode() & 0o7777 == MARK;
+    fs::symlink_metadata(path).is_ok_and(marked)
+        && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {
