@@ -81,7 +81,8 @@ impl Bench {
         let ada = world.user("ada");
         let project = empty_project(&ada).await;
         let tools = ada.get(&format!("{project}/tools/available")).await.unwrap().body;
-        let names: Vec<_> = tools["tools"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
+        let names: Vec<_> =
+            tools["tools"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
         let body = json!({"name": "hands", "model": "scripted/hands", "tools": names});
         let made = ada.post(&format!("{project}/agents"), &body).await.unwrap();
         assert_eq!(made.status, 201, "{}", made.body);
@@ -170,7 +171,8 @@ impl Bench {
     pub(crate) async fn decide(&self, decision: &str, comment: Option<&str>) -> Value {
         let approval = self.pending().await;
         let path = format!("/my/approvals/{}/confirm", approval["id"].as_str().unwrap());
-        let decided = self.ada.post(&path, &json!({"decision": decision, "comment": comment})).await.unwrap();
+        let decided =
+            self.ada.post(&path, &json!({"decision": decision, "comment": comment})).await.unwrap();
         assert_eq!(decided.status, 200, "{}", decided.body);
         approval
     }
@@ -201,7 +203,9 @@ impl Drop for Running {
 }
 
 fn outside(path: &Path) -> PathBuf {
-    path.parent().unwrap().join(format!("{}-secret.txt", path.file_name().unwrap().to_str().unwrap()))
+    path.parent()
+        .unwrap()
+        .join(format!("{}-secret.txt", path.file_name().unwrap().to_str().unwrap()))
 }
 
 on_both_sides! {

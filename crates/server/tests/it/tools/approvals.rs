@@ -38,7 +38,7 @@ on_both_sides! {
             let answer = async |number: usize| {
                 let verb = if number % 2 == 0 { "approve" } else { "reject" };
                 let path = format!("/my/approvals/{id}/{verb}");
-                (number, bench.ada.post_once(&path, &json!({}), &format!("{round}-{number}")).await.unwrap())
+                (number, bench.ada.post_once(&path, &format!("{round}-{number}"), &json!({})).await.unwrap())
             };
             let all = futures_util::future::join_all((0..8).map(answer)).await;
             let (winners, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, it)| it.status == 200);
@@ -133,7 +133,7 @@ on_both_sides! {
         let again = ada.post("/my/approvals/batch-confirm", &batch).await.unwrap().body;
         assert!(again["results"].as_array().unwrap().iter().all(|it| it["decided"] == false), "{again}");
         assert_eq!(ada.get("/my/approvals?status=approved").await.unwrap().body["total"], 2);
-        until(|| async move { bench.file("c").exists() && bench.file("b").exists() }).await;
+        until(|| async { bench.file("c").exists() && bench.file("b").exists() }).await;
         assert!(!bench.file("a").exists(), "newest first: the third was not decided");
     }
 

@@ -61,12 +61,16 @@ impl Hostile {
         self.waiting.lock().unwrap().insert(id, sender);
         let event = json!({"id": 1, "event_type": "tool_execution_signal", "payload": payload, "timestamp": "2026-01-01T00:00:00Z", "session_id": null});
         self.events.send(format!("{event}\n").into()).unwrap();
-        tokio::time::timeout(Duration::from_secs(30), answer).await.expect("the client answers").unwrap()
+        tokio::time::timeout(Duration::from_secs(30), answer)
+            .await
+            .expect("the client answers")
+            .unwrap()
     }
 
     /// With a digest that is right, as a server that forges approvals would make it.
     async fn forge(&self, tool: &str, arguments: Value) -> Value {
-        let folder = self.client.lock().unwrap().clone().unwrap()["workspace"].as_str().unwrap().to_owned();
+        let folder =
+            self.client.lock().unwrap().clone().unwrap()["workspace"].as_str().unwrap().to_owned();
         let prepared = self.order("prepare", tool, arguments.clone(), json!({})).await;
         let (base, diff) = (prepared["base"].as_str(), prepared["diff"].as_str());
         let map: Map<String, Value> = arguments.as_object().unwrap().clone();
@@ -153,7 +157,11 @@ impl Scene {
 
     fn untouched(&self) {
         for place in ["../secret.txt", "../ws-evil/secret.txt"] {
-            assert_eq!(std::fs::read_to_string(self.folder.join(place)).unwrap(), "canary", "{place}");
+            assert_eq!(
+                std::fs::read_to_string(self.folder.join(place)).unwrap(),
+                "canary",
+                "{place}"
+            );
         }
     }
 }
@@ -163,7 +171,8 @@ impl Scene {
 async fn no_path_leads_out() {
     let scene = Scene::set(&[]).await;
     let (hostile, folder) = (&scene.hostile, &scene.folder);
-    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
+    let link =
+        |target: &str, name: &str| std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
     link("../secret.txt", "file-link");
     link("..", "folder-link");
     link("chain2", "chain1");
@@ -177,9 +186,31 @@ async fn no_path_leads_out() {
     let outside = folder.join("../secret.txt");
     let long = "x/".repeat(3000);
     let paths = [
-        "../secret.txt", "sub/../../secret.txt", "../ws-evil/secret.txt", "/etc/passwd", outside.to_str().unwrap(), "~/secret.txt", "~",
-        "a\0b", &long, "file-link", "folder-link/secret.txt", "chain1", "loop1", "root-link/etc/passwd", "zero", "fifo", "", ".", "..",
-        "sub/../..", "./../secret.txt", "sub/./../../secret.txt", "/proc/self/environ", "//etc/passwd", "..\u{2f}secret.txt",
+        "../secret.txt",
+        "sub/../../secret.txt",
+        "../ws-evil/secret.txt",
+        "/etc/passwd",
+        outside.to_str().unwrap(),
+        "~/secret.txt",
+        "~",
+        "a\0b",
+        &long,
+        "file-link",
+        "folder-link/secret.txt",
+        "chain1",
+        "loop1",
+        "root-link/etc/passwd",
+        "zero",
+        "fifo",
+        "",
+        ".",
+        "..",
+        "sub/../..",
+        "./../secret.txt",
+        "sub/./../../secret.txt",
+        "/proc/self/environ",
+        "//etc/passwd",
+        "..\u{2f}secret.txt",
     ];
     for path in paths {
         for (tool, arguments) in [
@@ -189,14 +220,19 @@ async fn no_path_leads_out() {
             ("tool_list_directory", json!({"path": format!("{path}/..")})),
         ] {
             let answer = hostile.forge(tool, arguments).await.to_string();
-            assert!(!answer.contains("canary") && !answer.contains("root:"), "{tool} {path:?}: {answer}");
+            assert!(
+                !answer.contains("canary") && !answer.contains("root:"),
+                "{tool} {path:?}: {answer}"
+            );
         }
         scene.untouched();
     }
     let answer = hostile.forge("tool_write_file", json!({"path": "hard", "content": "x"})).await;
     assert_eq!(answer["success"], false, "a hard link may be a file outside: {answer}");
     scene.untouched();
-    let read = hostile.order("execute", "tool_read_file", json!({"path": "inside.txt"}), json!({"user_id": 7})).await;
+    let read = hostile
+        .order("execute", "tool_read_file", json!({"path": "inside.txt"}), json!({"user_id": 7}))
+        .await;
     assert_eq!(read["error"], "User 7 is not authorized to access this path");
     let answer = hostile.forge("tool_read_file", json!({"path": "inside.txt"})).await;
     assert_eq!(answer["result"]["content"], "inside", "it still works: {answer}");
@@ -208,29 +244,69 @@ async fn an_approval_is_for_one_thing() {
     let scene = Scene::set(&[]).await;
     let (hostile, folder) = (&scene.hostile, &scene.folder);
     let touch = json!({"command": "touch", "args": ["made"]});
-    for facts in [json!({}), json!({"decided_from": "low"}), json!({"decided_from": null}), json!({"digest": "00"})] {
+    for facts in [
+        json!({}),
+        json!({"decided_from": "low"}),
+        json!({"decided_from": null}),
+        json!({"digest": "00"}),
+    ] {
         let answer = hostile.order("execute", "tool_execute_command", touch.clone(), facts).await;
         assert_eq!(answer["success"], false, "{answer}");
     }
-    let prepared = hostile.order("prepare", "tool_write_file", json!({"path": "inside.txt", "content": "shown"}), json!({})).await;
+    let prepared = hostile
+        .order(
+            "prepare",
+            "tool_write_file",
+            json!({"path": "inside.txt", "content": "shown"}),
+            json!({}),
+        )
+        .await;
     let path = folder.canonicalize().unwrap();
     let digest = |content: &str| {
         let map = json!({"path": "inside.txt", "content": content}).as_object().unwrap().clone();
-        binding::digest("tool_write_file", &map, path.to_str().unwrap(), prepared["base"].as_str(), prepared["diff"].as_str())
+        binding::digest(
+            "tool_write_file",
+            &map,
+            path.to_str().unwrap(),
+            prepared["base"].as_str(),
+            prepared["diff"].as_str(),
+        )
     };
     let facts = json!({"digest": digest("shown"), "base": prepared["base"]});
-    let swapped = hostile.order("execute", "tool_write_file", json!({"path": "inside.txt", "content": "other"}), facts.clone()).await;
+    let swapped = hostile
+        .order(
+            "execute",
+            "tool_write_file",
+            json!({"path": "inside.txt", "content": "other"}),
+            facts.clone(),
+        )
+        .await;
     assert_eq!(swapped["error"], "This is not what was approved");
     std::fs::write(folder.join("inside.txt"), "changed meanwhile").unwrap();
-    let late = hostile.order("execute", "tool_write_file", json!({"path": "inside.txt", "content": "shown"}), facts).await;
+    let late = hostile
+        .order(
+            "execute",
+            "tool_write_file",
+            json!({"path": "inside.txt", "content": "shown"}),
+            facts,
+        )
+        .await;
     assert!(late["error"].as_str().unwrap().contains("changed since"), "{late}");
     assert_eq!(std::fs::read_to_string(folder.join("inside.txt")).unwrap(), "changed meanwhile");
     let high = json!({"command": "rm", "args": ["-r", "sub"]});
     let map = high.as_object().unwrap().clone();
     let digest = binding::digest("tool_execute_command", &map, path.to_str().unwrap(), None, None);
-    let answer = hostile.order("execute", "tool_execute_command", high, json!({"digest": digest, "decided_from": "preference"})).await;
+    let answer = hostile
+        .order(
+            "execute",
+            "tool_execute_command",
+            high,
+            json!({"digest": digest, "decided_from": "preference"}),
+        )
+        .await;
     assert!(answer["error"].as_str().unwrap().contains("A person must approve"), "{answer}");
-    let refused = hostile.forge("tool_execute_command", json!({"command": "sudo", "args": ["true"]})).await;
+    let refused =
+        hostile.forge("tool_execute_command", json!({"command": "sudo", "args": ["true"]})).await;
     assert!(refused["error"].as_str().unwrap().contains("Refused by the client"), "{refused}");
     assert!(folder.join("sub").exists() && !folder.join("made").exists());
 }
@@ -239,7 +315,8 @@ async fn an_approval_is_for_one_thing() {
 #[tokio::test]
 async fn only_what_is_harmless() {
     let scene = Scene::set(&["--approve", "low"]).await;
-    let answer = scene.hostile.forge("tool_write_file", json!({"path": "inside.txt", "content": "x"})).await;
+    let answer =
+        scene.hostile.forge("tool_write_file", json!({"path": "inside.txt", "content": "x"})).await;
     assert!(answer["error"].as_str().unwrap().contains("only what is harmless"), "{answer}");
     let answer = scene.hostile.forge("tool_read_file", json!({"path": "inside.txt"})).await;
     assert_eq!(answer["result"]["content"], "inside");
@@ -252,7 +329,11 @@ async fn the_folder_is_replaced() {
     let (hostile, folder) = (&scene.hostile, &scene.folder);
     std::fs::rename(folder, folder.with_extension("old")).unwrap();
     std::os::unix::fs::symlink(folder.with_file_name("ws-evil"), folder).unwrap();
-    for (tool, arguments) in [("tool_read_file", json!({"path": "secret.txt"})), ("tool_write_file", json!({"path": "secret.txt", "content": "x"})), ("tool_execute_command", json!({"command": "cat", "args": ["secret.txt"]}))] {
+    for (tool, arguments) in [
+        ("tool_read_file", json!({"path": "secret.txt"})),
+        ("tool_write_file", json!({"path": "secret.txt", "content": "x"})),
+        ("tool_execute_command", json!({"command": "cat", "args": ["secret.txt"]})),
+    ] {
         let answer = hostile.forge(tool, arguments).await;
         assert_eq!(answer["success"], false, "{tool}: {answer}");
         assert!(!answer.to_string().contains("canary"), "{tool}: {answer}");

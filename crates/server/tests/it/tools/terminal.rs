@@ -65,7 +65,10 @@ fn client(bench: &Bench) -> Screen {
         bench.project_id(),
         bench.folder.path().display()
     );
-    Screen::open(&program, &[("ARTEL_SERVER", bench.world.artel.url()), ("ARTEL_TOKEN", bench.ada.token())])
+    Screen::open(
+        &program,
+        &[("ARTEL_SERVER", bench.world.artel.url()), ("ARTEL_TOKEN", bench.ada.token())],
+    )
 }
 
 /// TL-1.3, TL-7.5: the client asks in the terminal, with the diff of a write and the words of a command; what cannot be seen is made
@@ -76,7 +79,10 @@ async fn the_person_decides() {
     let mut screen = client(&bench);
     screen.shows("Connected.").await;
     let content = "the door is \u{202e}der\u{1b}[31m\n";
-    let write = bench.begin("tool_write_file", json!({"path": "notes.txt", "content": content}), 0).await.body;
+    let write = bench
+        .begin("tool_write_file", json!({"path": "notes.txt", "content": content}), 0)
+        .await
+        .body;
     screen.shows("Approve?").await;
     let seen = screen.seen();
     assert!(seen.contains("-the door is green") && seen.contains("\\u{202e}der"), "{seen}");
@@ -85,7 +91,12 @@ async fn the_person_decides() {
     screen.shows("approved (client)").await;
     screen.shows("done   write notes.txt").await;
     assert_eq!(bench.notes(), content);
-    let kept = bench.ada.get(&format!("{}/tools/{}", bench.project, write["id"].as_str().unwrap())).await.unwrap().body;
+    let kept = bench
+        .ada
+        .get(&format!("{}/tools/{}", bench.project, write["id"].as_str().unwrap()))
+        .await
+        .unwrap()
+        .body;
     assert_eq!(kept["decided_from"], "client");
 
     let args = json!({"command": "touch", "args": ["a b", "c\nd"]});
@@ -93,9 +104,18 @@ async fn the_person_decides() {
     screen.shows("without network").await;
     screen.type_line("rather not");
     screen.shows("rejected (client)").await;
-    let kept = bench.ada.get(&format!("{}/tools/{}", bench.project, touch["id"].as_str().unwrap())).await.unwrap().body;
+    let kept = bench
+        .ada
+        .get(&format!("{}/tools/{}", bench.project, touch["id"].as_str().unwrap()))
+        .await
+        .unwrap()
+        .body;
     assert_eq!(kept["error"], "Rejected by the user: rather not");
-    assert!(!screen.seen().contains("c\r\nd"), "a newline in an argument is made visible: {}", screen.seen());
+    assert!(
+        !screen.seen().contains("c\r\nd"),
+        "a newline in an argument is made visible: {}",
+        screen.seen()
+    );
 
     bench.begin("tool_write_file", json!({"path": "other.txt", "content": "x"}), 0).await;
     screen.shows("write other.txt").await;
@@ -117,7 +137,8 @@ async fn everything_in_one_go() {
         folder.path().display(),
         data.path().display()
     );
-    let environment = [("USER", "ada"), ("ARTEL_EMBEDDINGS", "lexical"), ("ARTEL_LOG_LEVEL", "warn")];
+    let environment =
+        [("USER", "ada"), ("ARTEL_EMBEDDINGS", "lexical"), ("ARTEL_LOG_LEVEL", "warn")];
     let mut screen = Screen::open(&program, &environment);
     screen.shows("Connected.").await;
     let seen = screen.seen();
@@ -126,10 +147,17 @@ async fn everything_in_one_go() {
     let visitor = artel_testkit::client::Client::new(url, "").unwrap();
     let token = visitor.post("/auth/ticket", &json!({"ticket": ticket})).await.unwrap();
     assert_eq!(token.status, 200, "{}", token.body);
-    assert_eq!(visitor.post("/auth/ticket", &json!({"ticket": ticket})).await.unwrap().status, 401, "it works once");
+    assert_eq!(
+        visitor.post("/auth/ticket", &json!({"ticket": ticket})).await.unwrap().status,
+        401,
+        "it works once"
+    );
     let ada = visitor.with_token(token.body["access_token"].as_str().unwrap());
     let projects = ada.get("/my/projects").await.unwrap().body;
-    assert_eq!((&projects["total"], &projects["projects"][0]["workspace_path"]), (&json!(1), &json!(folder.path().canonicalize().unwrap())));
+    assert_eq!(
+        (&projects["total"], &projects["projects"][0]["workspace_path"]),
+        (&json!(1), &json!(folder.path().canonicalize().unwrap()))
+    );
     let project = format!("/my/projects/{}", projects["projects"][0]["id"].as_str().unwrap());
     assert_eq!(ada.get(&format!("{project}/agents")).await.unwrap().body["total"], 4);
     let body = json!({"tool_name": "tool_read_file", "tool_params": {"path": "notes.txt"}});
@@ -148,7 +176,13 @@ async fn everything_in_one_go() {
     screen.type_line("\u{3}");
     screen.shows("\n").await;
     let id = rustix::process::Pid::from_child(&screen.child);
-    until(|| async { screen.seen().contains("^C") || visitor.get("/health").await.is_err() || { rustix::process::kill_process(id, rustix::process::Signal::INT).ok(); false } }).await;
+    until(|| async {
+        screen.seen().contains("^C") || visitor.get("/health").await.is_err() || {
+            rustix::process::kill_process(id, rustix::process::Signal::INT).ok();
+            false
+        }
+    })
+    .await;
     until(|| async { visitor.get("/health").await.is_err() }).await;
     assert!(!data.path().join("local.json").exists(), "word of it is gone with it");
 }
@@ -157,7 +191,8 @@ async fn everything_in_one_go() {
 #[test]
 fn the_policy_can_be_asked() {
     let artel = |arguments: &[&str]| {
-        let output = Command::new(crate::ARTEL).arg("policy").args(arguments).env_clear().output().unwrap();
+        let output =
+            Command::new(crate::ARTEL).arg("policy").args(arguments).env_clear().output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
     };
     for (words, verdict) in [
@@ -170,7 +205,10 @@ fn the_policy_can_be_asked() {
         let (code, said) = artel(&[&["check", "--"], words.as_slice()].concat());
         assert!(code == 0 && said.contains("rule  "), "{said}");
         let strict = said.split_whitespace().next().unwrap();
-        assert!(strict == verdict || (verdict == "MEDIUM" && strict == "HIGH"), "TL-5.2: {words:?}: {said}");
+        assert!(
+            strict == verdict || (verdict == "MEDIUM" && strict == "HIGH"),
+            "TL-5.2: {words:?}: {said}"
+        );
     }
     let (code, said) = artel(&["rules"]);
     assert!(code == 0 && said.lines().count() > 20, "{said}");
