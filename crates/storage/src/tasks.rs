@@ -59,6 +59,14 @@ pub async fn keep_progress(conn: &mut Conn, id: TaskId, progress: &str) -> Resul
     Ok(())
 }
 
+/// Whom a task that has begun waits for; [`Status::Running`] when it goes on.
+pub async fn waits(conn: &mut Conn, id: TaskId, status: Status) -> Result<()> {
+    let sql =
+        "update tasks set status = ?2 where id = ?1 and finished_at is null and status <> 'queued'";
+    conn.execute(sql, values![id, status.as_str()]).await?;
+    Ok(())
+}
+
 /// How far a task has come, if that was kept.
 pub async fn progress(conn: &mut Conn, id: TaskId) -> Result<Option<String>> {
     let sql = "select progress from tasks where id = ?1";

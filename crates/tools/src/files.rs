@@ -109,7 +109,7 @@ impl Workspace {
     }
 
     /// Refuses when the handle is no longer the folder that people know by its path.
-    fn stands(&self) -> Result<(), Refused> {
+    pub fn stands(&self) -> Result<(), Refused> {
         let gone = || Refused::Gone { workspace: self.path.clone() };
         let held = rustix::fs::fstat(&self.root).map_err(|_| gone())?;
         let named = rustix::fs::stat(&self.path).map_err(|_| gone())?;

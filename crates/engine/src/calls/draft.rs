@@ -89,7 +89,7 @@ impl Draft {
         }
         call.status = Status::Preparing;
         call.deadline = Some(call.created_at.plus(PREPARING));
-        calls::add(conn, &call, place).await?;
+        flow::enter(conn, &call, flow::Entry::New(place)).await?;
         flow::signal(conn, &call, Phase::Prepare).await?;
         Ok(call)
     }

@@ -8,10 +8,11 @@ use artel_domain::approval::{self, Approval};
 use artel_domain::event::{
     AgentAnswer, AgentQuestion, ToolApprovalRequest, ToolExecutionSignal, ToolResult,
 };
+use artel_domain::task;
 use artel_domain::tool::{Client, Phase, Status, ToolCall};
 use artel_domain::{ApprovalId, Event, RiskLevel, SystemClock, TaskId, ToolCallId};
 use artel_storage::calls::Place;
-use artel_storage::{Conn, Result, Scope, approvals, calls, clients, events, users};
+use artel_storage::{Conn, Result, Scope, approvals, calls, clients, events, tasks, users};
 use artel_tools::{Request, binding, catalog};
 use serde_json::{Value, json};
 
@@ -47,12 +48,26 @@ pub(crate) enum Asked {
     Question { question: String, options: Vec<String> },
 }
 
-/// Writes the call's new state, unless it has moved on in between.
-async fn enter(conn: &mut Conn, call: &ToolCall, entry: Entry) -> Result<bool> {
-    match entry {
+/// Writes the call's new state, unless it has moved on in between; its task waits for whoever is next.
+pub(super) async fn enter(conn: &mut Conn, call: &ToolCall, entry: Entry) -> Result<bool> {
+    let entered = match entry {
         Entry::New(place) => calls::add(conn, call, place).await.map(|()| true),
         Entry::From(status) => calls::change(conn, call, status).await,
+    }?;
+    if let (true, Some(task)) = (entered, call.task_id) {
+        let waits = match call.status {
+            Status::Preparing | Status::Running => task::Status::WaitingTool,
+            Status::Pending => task::Status::WaitingApproval,
+            Status::Succeeded
+            | Status::Failed
+            | Status::Rejected
+            | Status::Timeout
+            | Status::Cancelled
+            | Status::OutcomeUnknown => task::Status::Running,
+        };
+        tasks::waits(conn, task, waits).await?;
     }
+    Ok(entered)
 }
 
 /// Lets the call run when nobody need be asked; asks otherwise.
@@ -218,7 +233,7 @@ async fn end(
     let from = call.status;
     (call.status, call.result, call.error) = (status, result, error);
     (call.updated_at, call.deadline) = (conn.now().await?, None);
-    if !calls::change(conn, &call, from).await? {
+    if !enter(conn, &call, Entry::From(from)).await? {
         return Ok(None);
     }
     tell_end(conn, &call).await?;

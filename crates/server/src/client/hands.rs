@@ -250,6 +250,9 @@ impl Tools {
         risk: RiskLevel,
     ) -> Outcome {
         if let Request::ExecuteCommand(command) = &request {
+            if let Err(refused) = self.workspace.stands() {
+                return Outcome::failed(refused.to_string());
+            }
             // What nobody was asked about cannot change a thing, even if the rules should be wrong about it.
             let reach = if risk == RiskLevel::Low { Reach::Read } else { Reach::Write };
             return self.shell.run(command, reach).await;

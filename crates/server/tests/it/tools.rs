@@ -293,7 +293,7 @@ on_both_sides! {
         assert!(answer.body["content"].as_str().unwrap().contains("Refused"), "{}", answer.body);
         for (tool, arguments, why) in [
             ("tool_read_file", json!({"path": "/etc/passwd"}), "outside workspace bounds"),
-            ("tool_read_file", json!({"path": "~/x"}), "outside workspace bounds"),
+            ("tool_read_file", json!({"path": "~/x"}), "relative to the workspace"),
             ("tool_read_file", json!({"path": "a".repeat(5000)}), ""),
             ("tool_read_file", json!({}), "path"),
             ("tool_read_file", json!({"path": "x", "user_id": 7}), "user_id"),

@@ -104,7 +104,7 @@ on_both_sides! {
         let messages = &crate::chat::messages_of(&path);
         until(|| async move { ada.get(messages).await.unwrap().body["total"] == 2 }).await;
         let said = ada.get(messages).await.unwrap().body;
-        assert_eq!(said["messages"][1]["success"], true, "{said}");
+        assert_eq!(said["messages"][1]["outcome"]["success"], true, "{said}");
         assert_eq!(bench.notes(), "the door is red\n");
         let calls = bench.ada.get(&format!("{}/tools", bench.project)).await.unwrap().body;
         assert_eq!(calls["total"], 1, "it was called once: {calls}");
@@ -113,11 +113,11 @@ on_both_sides! {
     /// PF-2.5: listed by status, type and date, several decided in one call.
     async fn several_are_decided(side) {
         let (bench, _client) = Bench::with_client(side, &[]).await;
-        for name in ["a", "b", "c"] {
-            bench.begin(WRITE, json!({"path": name, "content": "x"}), 0).await;
-        }
         let ada = &bench.ada;
-        until(|| async move { ada.get("/my/approvals?status=pending").await.unwrap().body["total"] == 3 }).await;
+        for (number, name) in (1..).zip(["a", "b", "c"]) {
+            bench.begin(WRITE, json!({"path": name, "content": "x"}), 0).await;
+            until(|| async move { ada.get("/my/approvals?status=pending").await.unwrap().body["total"] == number }).await;
+        }
         let all = ada.get("/my/approvals?type=tool").await.unwrap().body;
         let ids: Vec<_> = all["approvals"].as_array().unwrap().iter().map(|it| it["id"].clone()).collect();
         let first = all["approvals"][0]["created_at"].as_str().unwrap();
@@ -189,6 +189,8 @@ on_both_sides! {
         let cancel = async {
             let approval = bench.pending().await;
             let task = approval["task_id"].as_str().unwrap();
+            let waits = bench.ada.get(&format!("{}/tasks/{task}", bench.project)).await.unwrap().body;
+            assert_eq!(waits["status"], "waiting_approval");
             let cancelled = bench.ada.post(&format!("{}/tasks/{task}/cancel", bench.project), &json!({})).await.unwrap();
             assert_eq!(cancelled.status, 200, "{}", cancelled.body);
             approval
