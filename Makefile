@@ -19,10 +19,11 @@ help: ## Show this list
 setup: ## Install what is missing to build and test (by apt and cargo)
 	@scripts/setup.sh
 
-run: ## Build and run a server on this machine, http://127.0.0.1:8787, data in .artel
+run: ## Build and run everything on this folder, http://127.0.0.1:8787, data in .artel
 	cargo build --release -p artel
 	@scripts/fetch-weights.sh $(WEIGHTS) || echo "run: without the local model memories are found by words alone"
-	$(ARTEL) serve --data-dir $(DATA)
+	@command -v bwrap >/dev/null || scripts/setup.sh || echo "run: without bubblewrap commands run only after you approved them"
+	$(ARTEL) up --data-dir $(DATA)
 
 test: setup lint ## Everything that must hold before a change goes in
 	scripts/fetch-weights.sh $(WEIGHTS)
