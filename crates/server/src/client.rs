@@ -119,10 +119,10 @@ impl Client {
         let (mut after, mut pause) = (None, PAUSES.0);
         let mut told = String::new();
         loop {
-            let fault = self.follow(&mut after, &mut pause).await;
-            if let Some(error) = fault.lasting() {
-                return Err(error);
-            }
+            let fault = match self.follow(&mut after, &mut pause).await {
+                Fault::Refused(error) => return Err(error),
+                fault @ (Fault::Cut(_) | Fault::Another(_)) => fault,
+            };
             // The same trouble is told once.
             let words = fault.to_string();
             if words != told {

@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 
 use anyhow::{Context, bail};
+use artel_tools::show::visible;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
@@ -74,7 +75,7 @@ impl Talk<'_> {
         let body = json!({ "content": text, "target_agent": self.agent });
         let request = self.connection.request(reqwest::Method::POST, &self.path).json(&body);
         let response = self.connection.sent(request.header("accept", "text/event-stream")).await?;
-        let mut shown = Shown { as_json: self.json, wrote: false };
+        let mut shown = Shown { as_json: self.json, wrote: false, open_line: false };
         let mut pending = Vec::new();
         let mut stream = response.bytes_stream();
         while let Some(chunk) = stream.next().await {
@@ -93,7 +94,9 @@ impl Talk<'_> {
 /// What the terminal has seen of an answer.
 struct Shown {
     as_json: bool,
+    /// Whether any of its text was shown, and whether that ends in the middle of a line.
     wrote: bool,
+    open_line: bool,
 }
 
 impl Shown {
@@ -106,16 +109,45 @@ impl Shown {
         let data: Value = serde_json::from_str(data)?;
         match kind {
             "message_delta" if !self.as_json => {
-                self.wrote = true;
+                (self.wrote, self.open_line) = (true, true);
                 let mut out = std::io::stdout().lock();
                 write!(out, "{}", text(&data["payload"]["text"]))?;
                 out.flush()?;
                 Ok(false)
             }
+            "message_delta" => Ok(false),
             "message" => self.whole(&data).map(|()| true),
             "error" => bail!("{}", text(&data["detail"])),
-            _ => Ok(false),
+            told => {
+                if !self.as_json {
+                    self.aside(told, &data["payload"]);
+                }
+                Ok(false)
+            }
         }
+    }
+
+    /// A word beside the answer.
+    #[expect(
+        clippy::print_stderr,
+        reason = "this is for the person, not for whoever reads the answer"
+    )]
+    fn aside(&mut self, kind: &str, payload: &Value) {
+        let words = match kind {
+            "task_progress" => visible(text(&payload["detail"])),
+            "tool_approval_request" => format!(
+                "{} waits for your approval: decide where the client runs, or with `artel approvals`",
+                visible(text(&payload["tool_name"]))
+            ),
+            "agent_question" => format!(
+                "asks you: {}; answer where the client runs, or with `artel approvals approve {} --comment …`",
+                visible(text(&payload["question"])),
+                text(&payload["approval_id"])
+            ),
+            _ => return,
+        };
+        let before = if std::mem::take(&mut self.open_line) { "\n" } else { "" };
+        eprintln!("{before}({words})");
     }
 
     #[expect(

@@ -82,14 +82,7 @@ impl Connection {
         }
         let body: Value = response.json().await.unwrap_or_default();
         let detail = body["detail"].as_str().unwrap_or("the server refused").to_owned();
-        let kind = match status.as_u16() {
-            401 | 403 => Kind::Unauthenticated,
-            404 => Kind::NotFound,
-            422 => Kind::Invalid,
-            503 => Kind::Unavailable,
-            _ => Kind::Conflict,
-        };
-        Err(Error::new(kind, "refused", detail).into())
+        Err(refused(status.as_u16(), detail))
     }
 
     /// The project that was named, or the only one there is.
@@ -154,4 +147,16 @@ impl Connection {
 
 pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// An answer that says no, as an error with its own exit code.
+pub(crate) fn refused(status: u16, detail: String) -> anyhow::Error {
+    let kind = match status {
+        401 | 403 => Kind::Unauthenticated,
+        404 => Kind::NotFound,
+        422 => Kind::Invalid,
+        503 => Kind::Unavailable,
+        _ => Kind::Conflict,
+    };
+    Error::new(kind, "refused", detail).into()
 }

@@ -6,6 +6,7 @@ use artel_agents::embed::{self, Embedder};
 use artel_engine::Page;
 use artel_engine::access::Accounts;
 use artel_storage::{Database, Storage};
+use artel_tools::shell::Sandbox;
 use serde::Serialize;
 
 use super::print;
@@ -94,6 +95,7 @@ async fn look(config: &Config) -> Vec<Finding> {
         }
     };
     findings.push(embeddings(embedder.as_ref()));
+    findings.push(sandbox().await);
     match Storage::open(&config.places, model_of(embedder.as_ref())).await {
         Ok(storage) => {
             findings
@@ -175,6 +177,18 @@ fn embeddings(embedder: &dyn Embedder) -> Finding {
             "embeddings",
             format!("{detail}: memories are found by their words, not by their meaning"),
             "set OPENAI_API_KEY, or fetch the local model: scripts/fetch-weights.sh DIR, and set weights_dir",
+        ),
+    }
+}
+
+/// Tried for real: what is installed need not be allowed.
+async fn sandbox() -> Finding {
+    match Sandbox::find().await {
+        found @ Sandbox::Bubblewrap(_) => Finding::ok("sandbox", found.name()),
+        Sandbox::Missing { why } => Finding::note(
+            "sandbox",
+            why,
+            "a client on this machine runs commands only after a person approved each; on Debian: apt install bubblewrap",
         ),
     }
 }

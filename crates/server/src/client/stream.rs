@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use reqwest::{RequestBuilder, Response};
 
-use crate::cli::connection::Connection;
+use crate::cli::connection::{Connection, refused};
 
 /// The server says something at least every half a minute.
 const SILENCE: Duration = Duration::from_secs(65);
@@ -30,13 +30,6 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn lasting(&self) -> Option<anyhow::Error> {
-        match self {
-            Self::Refused(error) => Some(anyhow::anyhow!("{error:#}")),
-            Self::Cut(_) | Self::Another(_) => None,
-        }
-    }
-
     pub(super) fn is_standby(&self) -> bool {
         matches!(self, Self::Another(_))
     }
@@ -69,7 +62,7 @@ pub(super) async fn checked(request: RequestBuilder) -> Result<Response, Fault> 
     Err(match (status.as_u16(), body["error_code"].as_str()) {
         (409, Some("another_client")) => Fault::Another(detail),
         (429, _) | (500.., _) => Fault::Cut(detail),
-        _ => Fault::Refused(anyhow::anyhow!("{detail} ({status})")),
+        (code, _) => Fault::Refused(refused(code, detail)),
     })
 }
 

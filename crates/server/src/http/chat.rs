@@ -197,7 +197,8 @@ pub(super) async fn messages(
 }
 
 /// Send a message to an agent and wait for its answer. With `Accept: text/event-stream` the answer comes as it is
-/// written: `message_delta` events, and then the whole as `message`. Going away does not stop the work.
+/// written: `message_delta` events (and `task_progress`, `tool_approval_request` and `agent_question` between them), and
+/// then the whole as `message`. Going away does not stop the work.
 #[utoipa::path(
     post, path = "/my/projects/{project_id}/chat/{session_id}/message", tag = "chat",
     params(
@@ -246,6 +247,10 @@ pub(super) async fn send(
     Ok(response)
 }
 
+/// What whoever waits for an answer is told meanwhile.
+const TOLD: [&str; 4] =
+    ["message_delta", "task_progress", "tool_approval_request", "agent_question"];
+
 type Whole = BoxFuture<'static, artel_engine::Result<Message>>;
 
 fn outcome(app: App, caller: Caller, task: Task) -> Whole {
@@ -276,7 +281,7 @@ fn written(
                 };
                 let text: Vec<u8> = frames
                     .iter()
-                    .filter(|frame| frame.is("message_delta") && frame.mentions(&task))
+                    .filter(|frame| TOLD.iter().any(|kind| frame.is(kind)) && frame.mentions(&task))
                     .flat_map(|frame| frame.sse().to_vec())
                     .collect();
                 if !text.is_empty() {

@@ -390,7 +390,8 @@ on_both_sides! {
         }
         assert_eq!(bench.ada.post(&format!("{}/space/reset", bench.project), &json!({})).await.unwrap().status, 200);
         assert_eq!(bench.ada.delete(&bench.project).await.unwrap().status, 204);
-        until(|| async { client.said().contains("not found") || client.said().contains("Not found") || client.said().contains("404") }).await;
+        let mut client = client;
+        assert_eq!(client.child.wait().unwrap().code(), Some(3), "not found: {}", client.said());
         assert_eq!(bench.notes(), "the door is green\n");
         assert_eq!(std::fs::read_dir(bench.folder.path()).unwrap().count(), 1);
     }

@@ -203,3 +203,49 @@ on_both_sides! {
         assert_eq!(calls["total"], 1);
     }
 }
+
+/// The library that sets a process's clock.
+fn faketime() -> std::path::PathBuf {
+    let found = std::fs::read_dir("/usr/lib").unwrap().filter_map(|entry| {
+        let library = entry.ok()?.path().join("faketime/libfaketime.so.1");
+        library.exists().then_some(library)
+    });
+    found.into_iter().next().expect("faketime is installed by scripts/setup.sh")
+}
+
+/// PF-2.3: the wall's clock set by an hour, forward or back, ends no deadline and prolongs none.
+#[tokio::test]
+async fn the_clock_is_set() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = folder.path().join("clock");
+    std::fs::write(&clock, "+0\n").unwrap();
+    let library = faketime();
+    let environment = [
+        ("LD_PRELOAD", library.to_str().unwrap()),
+        ("FAKETIME_TIMESTAMP_FILE", clock.to_str().unwrap()),
+        ("FAKETIME_NO_CACHE", "1"),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+        ("ARTEL_RECONCILE_EVERY", "100ms"),
+    ];
+    let (bench, _client) = Bench::with_client(crate::Side::Embedded, &environment).await;
+    let set = |by: &str| std::fs::write(&clock, format!("{by}\n")).unwrap();
+    let server_time = async || {
+        let health = bench.ada.get("/nowhere").await.unwrap();
+        health.body["timestamp"].as_str().unwrap().to_owned()
+    };
+    let first = bench.begin(WRITE, json!({"path": "a.txt", "content": "x"}), 0).await.body;
+    bench.pending().await;
+    let before = server_time().await;
+    set("+3600");
+    let hour = |time: &str| time[11..13].parse::<u32>().unwrap();
+    assert_eq!(hour(&server_time().await), (hour(&before) + 1) % 24, "it was set");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bench.decide("approve", None).await;
+    assert_eq!(ended(&bench, first["id"].as_str().unwrap()).await["status"], "succeeded");
+    bench.ada.put("/my/preferences", &json!({"approval_timeout": 10})).await.unwrap();
+    let second = bench.begin(WRITE, json!({"path": "b.txt", "content": "x"}), 0).await.body;
+    bench.pending().await;
+    set("-3600");
+    let call = ended(&bench, second["id"].as_str().unwrap()).await;
+    assert_eq!(call["status"], "timeout", "after its ten seconds, not after an hour: {call}");
+}

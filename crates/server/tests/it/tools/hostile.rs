@@ -48,7 +48,7 @@ impl Hostile {
 
     /// Has a call carried out, whoever approved it; what the client answers.
     async fn order(&self, phase: &str, tool: &str, arguments: Value, facts: Value) -> Value {
-        let id = format!("01a1d000-0000-7000-8000-{:012x}", fastrand_like());
+        let id = format!("01a1d000-0000-7000-8000-{:012x}", next_number());
         let client = self.client.lock().unwrap().clone().unwrap();
         let mut payload = json!({
             "tool_id": id, "client_id": client["client_id"], "phase": phase, "tool_name": tool, "user_id": 1, "timeout": 10,
@@ -80,7 +80,7 @@ impl Hostile {
 }
 
 /// A number that no other order of this process has.
-fn fastrand_like() -> u64 {
+fn next_number() -> u64 {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
 }
