@@ -129,6 +129,7 @@ pub struct ToolCall {
 
 /// The program on the user's machine that carries calls out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "the names that others know on the wire")]
 pub struct Client {
     pub client_id: ClientId,
     pub user_id: UserId,

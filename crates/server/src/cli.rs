@@ -69,7 +69,7 @@ enum Command {
     },
     /// Carry out what the agents of a project want done, in a folder of this machine.
     Client {
-        /// The server; without it ARTEL_SERVER, or the one on this machine.
+        /// The server; without it `ARTEL_SERVER`, or the one on this machine.
         #[arg(long, value_name = "URL")]
         server: Option<String>,
         /// The project's id; not needed when you have just one.

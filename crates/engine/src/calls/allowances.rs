@@ -48,12 +48,13 @@ impl App {
                 Ok(allowance)
             })
         });
-        added.await.map_err(|error| match error {
-            artel_storage::Error::Refused(TOO_MANY) => {
+        added.await.map_err(|error| {
+            if matches!(error, artel_storage::Error::Refused(TOO_MANY)) {
                 let message = format!("A project has at most {MOST} of these; delete one first");
                 Error::new(Kind::Conflict, TOO_MANY, message)
+            } else {
+                error.into()
             }
-            other => other.into(),
         })
     }
 

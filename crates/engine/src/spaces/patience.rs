@@ -85,7 +85,7 @@ mod tests {
         let work = async {
             tokio::time::sleep(Duration::from_secs(20)).await;
             let pause = patience.pause();
-            tokio::time::sleep(Duration::from_secs(300)).await;
+            tokio::time::sleep(Duration::from_mins(5)).await;
             drop(pause);
             std::future::pending::<()>().await;
         };

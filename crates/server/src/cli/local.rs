@@ -15,10 +15,9 @@ pub(super) fn read(data_dir: &Path) -> Option<Address> {
 /// Leaves word of it, for its owner alone.
 pub(super) fn write(data_dir: &Path, address: &Address) -> std::io::Result<()> {
     let (path, new) = (file(data_dir), data_dir.join("local.json.new"));
-    fs::remove_file(&new).or_else(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    })?;
+    if new.exists() {
+        fs::remove_file(&new)?;
+    }
     let mut written = fs::File::options().write(true).create_new(true).mode(0o600).open(&new)?;
     written.write_all(&serde_json::to_vec(address)?)?;
     fs::rename(new, path)

@@ -24,7 +24,7 @@ const AT_A_TIME: usize = 8;
 /// Calls that are remembered, so that none is done twice.
 const REMEMBERED: usize = 4096;
 /// How long a result is offered to a server that does not answer.
-const OFFERED: Duration = Duration::from_secs(300);
+const OFFERED: Duration = Duration::from_mins(5);
 
 /// What calls are carried out with.
 pub(super) struct Tools {
@@ -149,13 +149,11 @@ impl Tools {
     /// Large arguments do not come with the signal.
     async fn fetch(&self, id: ToolCallId) -> Option<Map<String, Value>> {
         let call = self.connection.get(&format!("{}/tools/{id}", self.path)).await;
-        match call.map(|mut call| call["arguments"].take()) {
-            Ok(Value::Object(arguments)) => Some(arguments),
-            Ok(_) | Err(_) => {
-                self.terminal.say("A call's arguments could not be read from the server.");
-                None
-            }
+        if let Ok(Value::Object(arguments)) = call.map(|mut call| call["arguments"].take()) {
+            return Some(arguments);
         }
+        self.terminal.say("A call's arguments could not be read from the server.");
+        None
     }
 
     fn read(

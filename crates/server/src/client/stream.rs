@@ -61,7 +61,7 @@ pub(super) async fn checked(request: RequestBuilder) -> Result<Response, Fault> 
     let detail = body["detail"].as_str().unwrap_or("the server refused").to_owned();
     Err(match (status.as_u16(), body["error_code"].as_str()) {
         (409, Some("another_client")) => Fault::Another(detail),
-        (429, _) | (500.., _) => Fault::Cut(detail),
+        (429 | 500.., _) => Fault::Cut(detail),
         (code, _) => Fault::Refused(refused(code, detail)),
     })
 }

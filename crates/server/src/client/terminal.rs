@@ -35,7 +35,7 @@ struct State {
 
 struct Question {
     id: String,
-    is_question: bool,
+    wants_words: bool,
     words: String,
     connection: Arc<Connection>,
 }
@@ -47,11 +47,12 @@ impl Terminal {
         Self { asks, state: Arc::default(), tracker: TaskTracker::new() }
     }
 
-    /// A line for the person.
+    /// A line for the person; not on the line where they are asked.
     pub(crate) fn say(&self, words: &str) {
+        let before = if self.lock().questions.is_empty() { "" } else { "\n" };
         let mut out = std::io::stdout().lock();
         // Nobody need be there to read it.
-        writeln!(out, "{}", visible_lines(words)).and_then(|()| out.flush()).ok();
+        writeln!(out, "{before}{}", visible_lines(words)).and_then(|()| out.flush()).ok();
     }
 
     /// What was done.
@@ -73,9 +74,9 @@ impl Terminal {
         if state.questions.len() >= WAITING || state.questions.iter().any(|it| it.id == id) {
             return;
         }
-        let is_question = approval["type"] == "question";
+        let wants_words = approval["type"] == "question";
         let connection = Arc::clone(connection);
-        state.questions.push_back(Question { id, is_question, words, connection });
+        state.questions.push_back(Question { id, wants_words, words, connection });
         let (first, listening) = (state.questions.len() == 1, state.listening);
         state.listening = true;
         drop(state);
@@ -102,8 +103,8 @@ impl Terminal {
     /// Shows the question that is next.
     fn show(&self) {
         let state = self.lock();
-        let Some(Question { words, is_question, .. }) = state.questions.front() else { return };
-        let hint = if *is_question {
+        let Some(Question { words, wants_words, .. }) = state.questions.front() else { return };
+        let hint = if *wants_words {
             "  Your answer (an empty line: no answer): "
         } else {
             "  Approve? [y]es, [n]o, or why not: "
@@ -132,8 +133,8 @@ impl Terminal {
         let Some(question) = state.questions.front() else { return };
         let lower = line.to_lowercase();
         let body = match lower.as_str() {
-            "" if question.is_question => json!({ "decision": "reject" }),
-            _ if question.is_question => json!({ "decision": "approve", "comment": line }),
+            "" if question.wants_words => json!({ "decision": "reject" }),
+            _ if question.wants_words => json!({ "decision": "approve", "comment": line }),
             "" => {
                 drop(state);
                 return self.show();
@@ -185,19 +186,20 @@ pub(crate) fn question(approval: &Value) -> String {
     let payload = &approval["payload"];
     if approval["type"] == "question" {
         let options = payload["options"].as_array().into_iter().flatten();
-        let options: String = options.map(|it| format!("\n    - {}", visible(text(it)))).collect();
-        return format!("An agent asks: {}{options}", visible_lines(text(&payload["question"])));
+        let options: Vec<_> = options.map(|it| format!("\n    - {}", visible(text(it)))).collect();
+        let asked = visible_lines(text(&payload["question"]));
+        return format!("An agent asks: {asked}{}", options.concat());
     }
     let empty = Map::new();
     let arguments = payload["arguments"].as_object().unwrap_or(&empty);
     let tool = text(&payload["tool_name"]);
-    let mut words = format!(
+    let mut lines = vec![format!(
         "An agent wants to {} ({}: {})\n  in     {}",
         summary(tool, arguments),
         text(&approval["risk_level"]),
         visible(text(&payload["reason"])),
         visible(text(&payload["folder"])),
-    );
+    )];
     if tool == "tool_execute_command" {
         let network = arguments.get("network") == Some(&Value::Bool(true));
         let walls = match (payload["sandbox"] == true, network) {
@@ -205,16 +207,14 @@ pub(crate) fn question(approval: &Value) -> String {
             (true, true) => "in a sandbox, WITH network",
             (false, _) => "WITHOUT a sandbox: it can do everything that you can",
         };
-        words += &format!("\n  runs   {walls}, at most {} s", payload["timeout"]);
+        lines.push(format!("  runs   {walls}, at most {} s", payload["timeout"]));
     }
     if let Some(diff) = payload["diff"].as_str() {
-        let lines: Vec<_> =
-            diff.lines().take(LINES).map(|line| format!("\n  | {}", visible(line))).collect();
-        words += &lines.concat();
+        lines.extend(diff.lines().take(LINES).map(|line| format!("  | {}", visible(line))));
         let more = diff.lines().count().saturating_sub(LINES);
         if more > 0 {
-            words += &format!("\n  | … {more} more lines; the whole is in the approval");
+            lines.push(format!("  | … {more} more lines; the whole is in the approval"));
         }
     }
-    words
+    lines.join("\n")
 }

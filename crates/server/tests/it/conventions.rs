@@ -28,6 +28,10 @@ fn filled(path: &str, ids: &[(&str, &str)]) -> String {
         ("{task_id}", NOBODY),
         ("{project_id}", NOBODY),
         ("{agent_id}", NOBODY),
+        ("{interaction_id}", NOBODY),
+        ("{tool_id}", NOBODY),
+        ("{preference_id}", NOBODY),
+        ("{approval_id}", NOBODY),
     ];
     ids.iter().chain(&nobody).fold(path.to_owned(), |path, (name, id)| path.replace(name, id))
 }
@@ -41,7 +45,8 @@ async fn no_route_without_a_token() {
     let world = Side::Embedded.start();
     let nobody = Client::new(world.artel.url(), "").unwrap();
     let api = nobody.get("/openapi.json").await.unwrap().body;
-    let open = ["/", "/health", "/ready", "/metrics", "/openapi.json", "/auth/login"];
+    let open =
+        ["/", "/health", "/ready", "/metrics", "/openapi.json", "/auth/login", "/auth/ticket"];
     let mut guarded = 0;
     for (method, path, _) in operations(&api) {
         if open.contains(&path.as_str()) {
@@ -300,6 +305,14 @@ async fn nothing_answers_500() {
         "target_agent",
         "priority",
         "title",
+        "tool_name",
+        "tool_params",
+        "client_id",
+        "pattern",
+        "approval_ids",
+        "decision",
+        "comment",
+        "result",
         "zzz",
     ];
     let mut sent = 0;

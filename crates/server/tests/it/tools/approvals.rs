@@ -36,7 +36,7 @@ on_both_sides! {
             let approval = bench.pending().await;
             let id = approval["id"].as_str().unwrap();
             let answer = async |number: usize| {
-                let verb = if number % 2 == 0 { "approve" } else { "reject" };
+                let verb = if number.is_multiple_of(2) { "approve" } else { "reject" };
                 let path = format!("/my/approvals/{id}/{verb}");
                 (number, bench.ada.post_once(&path, &format!("{round}-{number}"), &json!({})).await.unwrap())
             };
@@ -50,9 +50,9 @@ on_both_sides! {
             }
             assert_eq!(answer(*number).await.1.body, won.body);
             let call = ended(&bench, call["id"].as_str().unwrap()).await;
-            let done = if number % 2 == 0 { "succeeded" } else { "rejected" };
+            let done = if number.is_multiple_of(2) { "succeeded" } else { "rejected" };
             assert_eq!(call["status"], done, "{call}");
-            assert_eq!(bench.file(&format!("{round}.txt")).exists(), number % 2 == 0);
+            assert_eq!(bench.file(&format!("{round}.txt")).exists(), number.is_multiple_of(2));
         }
     }
 

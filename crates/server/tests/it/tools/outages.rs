@@ -108,6 +108,7 @@ on_both_sides! {
         // A client that is there and does nothing.
         let body = json!({"client_id": "01a1d000-0000-7000-8000-000000000001", "workspace": "/w", "host": "h", "version": "0", "sandbox": true});
         let path = format!("{}/client", bench.project);
+        assert_eq!(bench.ada.put(&path, &body).await.unwrap().status, 200);
         let there = async {
             loop {
                 assert_eq!(bench.ada.put(&path, &body).await.unwrap().status, 200);
