@@ -148,7 +148,7 @@ fn memories_under_kills() {
 /// PF-2.2: eight answers at the same moment, again and again, and one wins each time, also when the server dies among
 /// them; PF-2.3, PF-2.4: what nobody decides is rejected at its deadline, which the server does not see.
 fn decides(store: Store) {
-    let (artel, rounds, kill_every) = (ARTEL.into(), 40, 25);
+    let (artel, rounds, kill_every) = (ARTEL.into(), 40, 10);
     let options = approvals::Options { artel, store, rounds, kill_every, seed: 1 };
     holds(&approvals::run(&options).unwrap());
 }

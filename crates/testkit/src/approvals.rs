@@ -87,6 +87,7 @@ struct Race {
 struct Tally {
     kills: u32,
     answers: usize,
+    winners: usize,
     lost: usize,
     approved: u32,
     rejected: u32,
@@ -296,6 +297,7 @@ impl Tally {
 
     fn decided(&mut self, replies: &[Reply], kept: &Value) {
         self.answers += replies.len();
+        self.winners += replies.iter().filter(|reply| matches!(reply, Reply::Won(_))).count();
         match kept["status"].as_str() {
             Some("approved") => self.approved += 1,
             _ => self.rejected += 1,
@@ -304,12 +306,13 @@ impl Tally {
 
     fn outcome(mut self, options: &Options, took: Duration) -> Outcome {
         let figures = format!(
-            "{} rounds in {:.0} s, {} answers, one winner each: {} approved, {} rejected; p50 {:.1} ms, p99 {:.1} ms for \
+            "{} rounds in {:.0} s, {} answers, {} winners: {} approved, {} rejected; p50 {:.1} ms, p99 {:.1} ms for \
              {ANSWERS} at once; {} kills among them: {} answers lost, {} approvals still open, {} decided untold; \
              {} left to their deadline",
             options.rounds,
             took.as_secs_f64(),
             self.answers,
+            self.winners,
             self.approved,
             self.rejected,
             percentile(&mut self.times, 50).as_secs_f64() * 1000.0,
