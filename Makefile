@@ -49,5 +49,7 @@ crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=
 	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) talk --artel $(ARTEL) --seed $(SEED) --database postgres
 	$(CRASH) memory --artel $(ARTEL) --seed $(SEED)
+	$(CRASH) approvals --artel $(ARTEL) --seed $(SEED) --database sqlite --kill-every 20
+	$(CRASH) approvals --artel $(ARTEL) --seed $(SEED) --database postgres --kill-every 20
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

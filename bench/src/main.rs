@@ -24,6 +24,7 @@ mod peer;
 mod place;
 mod report;
 mod start;
+mod tools;
 mod usage;
 mod wire;
 
@@ -83,6 +84,8 @@ enum Name {
     Step,
     /// A message to an agent whose model takes no time.
     Messages,
+    /// A tool on the user's machine, and a file opened there.
+    Tools,
     /// An agent's memory, searched and stored.
     Memory,
     /// 2,000 spaces that nobody uses.
@@ -124,6 +127,7 @@ fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
         Name::AppendPostgres => append::postgres(report),
         Name::Step => append::in_memory(report),
         Name::Messages => messages::measure(place, report),
+        Name::Tools => tools::measure(place, report),
         Name::Memory => memory::measure(place, report),
         Name::IdleSpaces => idle_spaces::measure(place, report),
         Name::Fanout => fanout::measure(place, report),

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::{memories, talk};
+use artel_testkit::{approvals, memories, talk};
 
 const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
 
@@ -143,4 +143,22 @@ fn memories_under_kills() {
         &memories::run(&memories::Options { artel, store, kills: 20, keepers: 4, seed: 1 })
             .unwrap(),
     );
+}
+
+/// PF-2.2: eight answers at the same moment, again and again, and one wins each time, also when the server dies among
+/// them; PF-2.3, PF-2.4: what nobody decides is rejected at its deadline, which the server does not see.
+fn decides(store: Store) {
+    let (artel, rounds, kill_every) = (ARTEL.into(), 40, 10);
+    let options = approvals::Options { artel, store, rounds, kill_every, seed: 1 };
+    holds(&approvals::run(&options).unwrap());
+}
+
+#[test]
+fn approvals_at_the_same_moment_on_sqlite() {
+    decides(Store::Sqlite);
+}
+
+#[test]
+fn approvals_at_the_same_moment_on_postgres() {
+    decides(Store::Postgres);
 }

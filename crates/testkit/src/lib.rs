@@ -10,6 +10,7 @@
     reason = "tests read their own environment and stand outside the house rules"
 )]
 
+pub mod approvals;
 pub mod client;
 pub mod crash;
 pub mod memories;

@@ -10,23 +10,20 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use fastrand::Rng;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::client::{Answer, Client};
+use crate::client::Client;
 use crate::crash::Store;
 use crate::postgres;
-use crate::race::{Outcome, runtime};
+use crate::race::{Outcome, runtime, until_done};
 use crate::server::Artel;
 
 /// Between kills, in milliseconds.
 const KILL_EVERY: Range<u64> = 30..400;
-/// Before something is asked for again.
-const PAUSE: Range<u64> = 5..50;
-const PATIENCE: Duration = Duration::from_mins(1);
 /// A moment long before the thirty days after which things are forgotten here.
 const LONG_AGO: &str = "2020-01-01T00:00:00Z";
 /// Things done between two looks at everything.
@@ -191,23 +188,4 @@ async fn look(
         tally.violations.push(format!("not found: {text}"));
     }
     Ok(())
-}
-
-/// Asks until there is an answer that says yes.
-async fn until_done<F: Future<Output = Result<Answer, reqwest::Error>>>(
-    rng: &mut Rng,
-    mut ask: impl FnMut() -> F,
-) -> Result<Answer> {
-    let begin = Instant::now();
-    loop {
-        ensure!(begin.elapsed() < PATIENCE, "no answer");
-        match ask().await {
-            Ok(answer) if answer.status.is_success() => return Ok(answer),
-            // Killed, or just started: the same again.
-            Ok(answer) if answer.status == 503 => {}
-            Ok(answer) => anyhow::bail!("{} {}", answer.status, answer.body),
-            Err(_) => {}
-        }
-        tokio::time::sleep(Duration::from_millis(rng.u64(PAUSE))).await;
-    }
 }

@@ -12,15 +12,17 @@ pub mod streams;
 pub mod writers;
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use fastrand::Rng;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::client::Client;
+use crate::client::{Answer, Client};
 use crate::crash::Store;
 use crate::crash::workload::{agents, new_agent};
 use crate::postgres;
@@ -29,6 +31,8 @@ use crate::server::Artel;
 
 /// How long anything may take that should take no time.
 pub(crate) const LIMIT: Duration = Duration::from_mins(1);
+/// Before something is asked for again, in milliseconds.
+const PAUSE: Range<u64> = 5..50;
 
 /// What a scenario came to.
 #[derive(Debug)]
@@ -92,6 +96,25 @@ pub(crate) async fn agent(client: &Client, project: &str, name: &str) -> Result<
     let path = agents(project);
     let answer = client.post(&path, &new_agent(name)).await?;
     Ok(format!("{path}{}", answer.id()?))
+}
+
+/// Asks until there is an answer that says yes.
+pub(crate) async fn until_done<F: Future<Output = Result<Answer, reqwest::Error>>>(
+    rng: &mut Rng,
+    mut ask: impl FnMut() -> F,
+) -> Result<Answer> {
+    let begin = Instant::now();
+    loop {
+        ensure!(begin.elapsed() < LIMIT, "no answer");
+        match ask().await {
+            Ok(answer) if answer.status.is_success() => return Ok(answer),
+            // Killed, or just started: the same again.
+            Ok(answer) if answer.status == 503 => {}
+            Ok(answer) => anyhow::bail!("{} {}", answer.status, answer.body),
+            Err(_) => {}
+        }
+        tokio::time::sleep(Duration::from_millis(rng.u64(PAUSE))).await;
+    }
 }
 
 /// The value below which a share of all lies; sorts.

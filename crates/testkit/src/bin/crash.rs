@@ -4,6 +4,7 @@
 //!     crash --artel target/release/artel --kills 200 --at fsync
 //!     crash talk --artel target/release/artel --users 200 --projects 5 --seconds 60
 //!     crash memory --artel target/release/artel --kills 200
+//!     crash approvals --artel target/release/artel --rounds 2000 --kill-every 200
 //!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
 //!
 //! Ends with 1 when a promise broke, and names each.
@@ -17,7 +18,7 @@ use std::time::Duration;
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::{memories, talk};
+use artel_testkit::{approvals, memories, talk};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Kills the server again and again under load and checks that no promise broke.
@@ -38,6 +39,25 @@ enum Command {
     Talk(Talk),
     /// Agents that remember and forget, on a server that is killed again and again.
     Memory(Memory),
+    /// Approvals that many decide at once, on a server that is killed among the answers.
+    Approvals(Approvals),
+}
+
+#[derive(Debug, Args)]
+struct Approvals {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    /// Approvals, one after the other.
+    #[arg(long, default_value_t = 2_000)]
+    rounds: u32,
+    /// Rounds from kill to kill.
+    #[arg(long, default_value_t = 200)]
+    kill_every: u32,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -168,6 +188,7 @@ fn main() -> Result<ExitCode> {
         (Some(Command::Race(options)), _) => race(&options)?,
         (Some(Command::Talk(options)), _) => talk(&options)?,
         (Some(Command::Memory(options)), _) => memory(&options)?,
+        (Some(Command::Approvals(options)), _) => approvals(&options)?,
         (None, Some(options)) => kill(&options)?,
         (None, None) => {
             <Arguments as clap::CommandFactory>::command().print_help()?;
@@ -218,6 +239,19 @@ fn memory(options: &Memory) -> Result<bool> {
         store: options.database.into(),
         kills: options.kills,
         keepers: options.keepers,
+        seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
+}
+
+fn approvals(options: &Approvals) -> Result<bool> {
+    println!("{:?}, seed {}", options.database, options.seed);
+    let outcome = approvals::run(&approvals::Options {
+        artel: options.artel.clone(),
+        store: options.database.into(),
+        rounds: options.rounds,
+        kill_every: options.kill_every,
         seed: options.seed,
     })?;
     print!("{outcome}");
