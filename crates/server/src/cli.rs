@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use artel_domain::Role;
+use artel_domain::{ClientId, Role, SystemClock};
 use artel_engine::{Error, Kind};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
 use crate::{client, http, serve};
@@ -194,17 +195,20 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
     let said = |listen| Resolved::read(&flags(listen), &environment());
     let connect = |environment: &BTreeMap<String, String>| {
         let local = said(None).ok().and_then(|said| local::read(&said.data_dir()));
+        let local = local.map(|local| local.address);
         Connection::open(environment, local)
     };
     match command {
         Command::Serve { listen } => {
             let config = Config::from(&said(listen)?)?;
-            start_logging(&config)?;
+            start_logging(&config, None)?;
             runtime()?.block_on(serve::run(config))
         }
         Command::Up { dir, listen, no_open, approve } => {
             let config = Config::from(&said(listen)?)?;
-            start_logging(&config)?;
+            // The terminal is for the person.
+            let log = std::fs::File::create(config.data_dir.join("artel.log"))?;
+            start_logging(&config, Some(log))?;
             let up = up::Up { dir: dir.unwrap_or_else(|| PathBuf::from(".")), no_open, approve };
             runtime()?.block_on(up::run(config, up, environment()))
         }
@@ -217,8 +221,9 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
                 let project = connection.project(project).await?;
                 let stop = CancellationToken::new();
                 let again = serve::signals(stop.clone())?;
+                let id = ClientId::new(&SystemClock);
                 let settings =
-                    client::Settings { connection, project, workspace, approve, environment };
+                    client::Settings { id, connection, project, workspace, approve, environment };
                 let terminal = client::Terminal::new(approve == client::Approve::Ask);
                 tokio::select! {
                     worked = client::run(settings, terminal, stop) => worked,
@@ -274,14 +279,18 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
-fn start_logging(config: &Config) -> anyhow::Result<()> {
+/// Logs to a file, or to the terminal.
+fn start_logging(config: &Config, file: Option<std::fs::File>) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&config.log_level)
         .map_err(|error| Mistake(format!("log_level: {:?}: {error}", config.log_level)))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colours = file.is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
+    let writer = match file {
+        Some(file) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
+        None => BoxMakeWriter::new(std::io::stderr),
+    };
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
     match config.log_format {
-        LogFormat::Text => {
-            log.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr())).init();
-        }
+        LogFormat::Text => log.with_ansi(colours).init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
     Ok(())

@@ -46,6 +46,8 @@ pub(crate) enum Approve {
 
 /// What a client works on.
 pub(crate) struct Settings {
+    /// Made anew by every start.
+    pub(crate) id: ClientId,
     pub(crate) connection: Connection,
     pub(crate) project: String,
     pub(crate) workspace: PathBuf,
@@ -80,7 +82,7 @@ pub(crate) async fn run(
 
 impl Client {
     async fn new(settings: Settings, terminal: Terminal) -> anyhow::Result<Self> {
-        let Settings { connection, project, workspace, approve, environment } = settings;
+        let Settings { id, connection, project, workspace, approve, environment } = settings;
         let workspace = Workspace::open(&workspace)
             .with_context(|| format!("the workspace {}", workspace.display()))?;
         let sandbox = Sandbox::find().await;
@@ -91,7 +93,6 @@ impl Client {
         }
         let me = connection.get("/my/me").await?;
         let user = me["id"].as_i64().context("the server did not say who I am")?;
-        let id = ClientId::new(&artel_domain::SystemClock);
         let announcement = json!({
             "client_id": id,
             "workspace": workspace.path(),

@@ -50,6 +50,17 @@ impl Patience {
         }
     }
 
+    /// Returns as soon as the task waits for others.
+    pub(super) async fn stands_still(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if matches!(*self.lock(), State::StandsStill(_)) {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     fn change(&self, next: impl FnOnce(State) -> State) {
         let mut state = self.lock();
         *state = next(*state);

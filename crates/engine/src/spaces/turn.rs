@@ -109,8 +109,14 @@ async fn attempt(
     };
     // A panic in the work is this task's alone.
     let answer = AssertUnwindSafe(answer).catch_unwind();
+    // What waits for others keeps nobody from stopping: whoever comes next goes on from its progress.
+    let left = async {
+        app.0.stop.cancelled().await;
+        patience.stands_still().await;
+    };
     let answered = tokio::select! {
         () = stop.cancelled() => return Ok(None),
+        () = left => return Ok(None),
         () = patience.runs_out() => {
             Ending::failed(String::new(), ErrorType::Timeout, format!("No answer within {} s", limit.as_secs()))
         }

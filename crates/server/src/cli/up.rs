@@ -6,14 +6,16 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use artel_agents::llm::providers::{Found, State};
-use artel_domain::{Role, User};
+use artel_domain::{ClientId, Role, SystemClock, User};
 use artel_engine::access::Accounts;
 use artel_engine::{App, Kind};
+use reqwest::Method;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Address, Connection, text};
-use super::{local, print};
+use super::local::{self, Local};
+use super::print;
 use crate::client::{self, Approve, Terminal};
 use crate::config::Config;
 use crate::serve::{self, Server};
@@ -47,7 +49,11 @@ pub(super) async fn run(
     let ticket = server.app().accounts().ticket_for(&user).await?;
     let token = server.app().accounts().token_for(&user, TOKEN)?.access_token;
     let address = Address { server: server.url().to_owned(), token };
-    local::write(&config.data_dir, &address).context("leaving word for other commands")?;
+    // Whoever was here before was killed, and its client with it.
+    let before = local::read(&config.data_dir).map(|before| before.client_id);
+    let local = Local { address, client_id: ClientId::new(&SystemClock) };
+    local::write(&config.data_dir, &local).context("leaving word for other commands")?;
+    let Local { address, client_id } = local;
     let link = format!("{}/#ticket={ticket}", server.url());
     let (url, app) = (server.url().to_owned(), server.app().clone());
     let (stop, leave) = (CancellationToken::new(), CancellationToken::new());
@@ -56,12 +62,17 @@ pub(super) async fn run(
         let worked = async {
             let connection = Connection::to(address)?;
             let project = project(&connection, &folder).await?;
+            if let Some(before) = before {
+                let path = format!("/my/projects/{project}/client?client_id={before}");
+                connection.sent(connection.request(Method::DELETE, &path)).await?;
+            }
             let open = !up.no_open && environment.contains_key("DISPLAY");
-            greet(&app, &url, &link, &folder, &project, &environment)?;
+            greet(&app, &url, &link, &folder, &project, &config.data_dir, &environment)?;
             if open {
                 browse(&link);
             }
             let settings = client::Settings {
+                id: client_id,
                 connection,
                 project,
                 workspace: folder.clone(),
@@ -130,6 +141,7 @@ fn greet(
     link: &str,
     folder: &Path,
     project: &str,
+    data: &Path,
     environment: &BTreeMap<String, String>,
 ) -> anyhow::Result<()> {
     let ready = |found: &Found| matches!(found.state, State::Ready { .. });
@@ -143,10 +155,11 @@ fn greet(
     let programs = if programs.is_empty() { "none found".to_owned() } else { programs.join(", ") };
     print(&format!(
         "artel is up\n  log in   {link}\n           (works once, within ten minutes)\n  API      {url}/docs\n  \
-         folder   {}\n  project  {project}\n  models   {}\n  programs {programs}\n\n\
+         folder   {}\n  project  {project}\n  models   {}\n  programs {programs}\n  log      {}\n\n\
          In another terminal: artel chat \"What is in this folder?\"\nCtrl-C stops everything.\n",
         folder.display(),
         models.join(", "),
+        data.join("artel.log").display(),
     ))
 }
 

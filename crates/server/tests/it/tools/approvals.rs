@@ -86,28 +86,35 @@ on_both_sides! {
         assert_eq!(bench.notes(), "the door is green\n", "{}", client.said());
     }
 
-    /// PF-2.4: pending ones survive a restart, and whoever waits goes on waiting: a person's call, and an agent's turn, which is not
-    /// begun anew.
+    /// PF-2.4: pending ones survive a restart, and whoever waits goes on waiting: an agent's turn is not begun anew. PF-7.4: who
+    /// waits for a person keeps no server from stopping.
     async fn a_restart_in_between(side) {
         let (mut bench, _client) = Bench::with_client(side, &[("ARTEL_RECONCILE_EVERY", "100ms")]).await;
-        let path = crate::chat::session(&bench.ada, &bench.project).await;
-        let body = json!({"content": "write it", "target_agent": "hands"});
-        let sent = bench.ada.request(reqwest::Method::POST, &path).json(&body).send();
-        let (_, approval) = tokio::join!(tokio::time::timeout(Duration::from_secs(2), sent), bench.pending());
-        bench.world.artel.kill().unwrap();
-        bench.world.artel.restart().unwrap();
-        bench.ada = bench.world.user("ada");
-        assert_eq!(bench.pending().await["id"], approval["id"], "the same one, not another");
-        let (ada, client) = (&bench.ada, &format!("{}/client", bench.project));
-        until(|| async move { ada.get(client).await.unwrap().status == 200 }).await;
-        bench.decide("approve", None).await;
-        let messages = &crate::chat::messages_of(&path);
-        until(|| async move { ada.get(messages).await.unwrap().body["total"] == 2 }).await;
-        let said = ada.get(messages).await.unwrap().body;
-        assert_eq!(said["messages"][1]["outcome"]["success"], true, "{said}");
-        assert_eq!(bench.notes(), "the door is red\n");
-        let calls = bench.ada.get(&format!("{}/tools", bench.project)).await.unwrap().body;
-        assert_eq!(calls["total"], 1, "it was called once: {calls}");
+        for gently in [false, true] {
+            std::fs::write(bench.file("notes.txt"), "the door is green\n").unwrap();
+            let path = crate::chat::session(&bench.ada, &bench.project).await;
+            let body = json!({"content": "write it", "target_agent": "hands"});
+            let sent = bench.ada.request(reqwest::Method::POST, &path).json(&body).send();
+            let (_, approval) = tokio::join!(tokio::time::timeout(Duration::from_secs(2), sent), bench.pending());
+            if gently {
+                assert!(bench.world.artel.terminate().unwrap().0.success());
+            } else {
+                bench.world.artel.kill().unwrap();
+            }
+            bench.world.artel.restart().unwrap();
+            bench.ada = bench.world.user("ada");
+            assert_eq!(bench.pending().await["id"], approval["id"], "the same one, not another");
+            let (ada, client) = (&bench.ada, &format!("{}/client", bench.project));
+            until(|| async move { ada.get(client).await.unwrap().status == 200 }).await;
+            bench.decide("approve", None).await;
+            let messages = &crate::chat::messages_of(&path);
+            until(|| async move { ada.get(messages).await.unwrap().body["total"] == 2 }).await;
+            let said = ada.get(messages).await.unwrap().body;
+            assert_eq!(said["messages"][1]["outcome"]["success"], true, "{said}");
+            assert_eq!(bench.notes(), "the door is red\n");
+            let calls = bench.ada.get(&format!("{}/tools", bench.project)).await.unwrap().body;
+            assert_eq!(calls["total"], 1 + u64::from(gently), "it was called once: {calls}");
+        }
     }
 
     /// PF-2.5: listed by status, type and date, several decided in one call.
