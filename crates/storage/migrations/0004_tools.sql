@@ -31,7 +31,7 @@ create table tool_calls (
 ) {clustered};
 create index tool_calls_of_project on tool_calls (project_id, created_at);
 create index tool_calls_of_task on tool_calls (task_id, step, place) where task_id is not null;
-create index tool_calls_open on tool_calls (deadline) where ended_at is null;
+create index tool_calls_open on tool_calls (project_id, created_at) where ended_at is null;
 
 -- The one client of a project that is active, or was last.
 create table clients (

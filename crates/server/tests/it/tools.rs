@@ -334,6 +334,22 @@ on_both_sides! {
         assert_eq!(bench.ada.get(&format!("{}/client", bench.project)).await.unwrap().body["error_code"], "no_client");
     }
 
+    /// TL-7.4: an agent's command, approved and all, reaches neither the server nor its Redis, and no tool is a way to them.
+    async fn the_servers_parts_are_out_of_reach(side) {
+        let (bench, _client) = Bench::with_client(side, &[]).await;
+        let redis = bench.world.redis.as_ref().map(|redis| redis.url());
+        for url in [Some(bench.world.artel.url().to_owned()), redis].into_iter().flatten() {
+            let address = url.split("://").nth(1).unwrap().trim_end_matches('/').replace(':', "/");
+            let knock = format!("echo PING > /dev/tcp/{address}");
+            let ((), call) = tokio::join!(
+                async { bench.decide("approve", None).await; },
+                bench.call("tool_execute_command", json!({"command": "bash", "args": ["-c", knock]})),
+            );
+            assert_ne!(call["result"]["exit_code"], 0, "{call}");
+            assert!(call["result"]["stderr"].as_str().unwrap().contains("refused"), "{call}");
+        }
+    }
+
     /// TL-7.6: tools, their schemas and their sides are listed; no schema has a user id in it.
     async fn tools_are_listed(side) {
         let bench = Bench::new(side, &[]).await;
