@@ -337,7 +337,7 @@ on_both_sides! {
     /// TL-7.4: an agent's command, approved and all, reaches neither the server nor its Redis, and no tool is a way to them.
     async fn the_servers_parts_are_out_of_reach(side) {
         let (bench, _client) = Bench::with_client(side, &[]).await;
-        let redis = bench.world.redis.as_ref().map(|redis| redis.url());
+        let redis = bench.world.redis.as_ref().map(artel_testkit::redis::Redis::url);
         for url in [Some(bench.world.artel.url().to_owned()), redis].into_iter().flatten() {
             let address = url.split("://").nth(1).unwrap().trim_end_matches('/').replace(':', "/");
             let knock = format!("echo PING > /dev/tcp/{address}");
