@@ -20,9 +20,9 @@ setup: ## Install what is missing to build and test (by apt and cargo)
 	@scripts/setup.sh
 
 run: ## Build and run everything on this folder, http://127.0.0.1:8787, data in .artel
+	@scripts/setup.sh run || echo "run: going on with what there is"
 	cargo build --release -p artel
 	@scripts/fetch-weights.sh $(WEIGHTS) || echo "run: without the local model memories are found by words alone"
-	@command -v bwrap >/dev/null || scripts/setup.sh || echo "run: without bubblewrap commands run only after you approved them"
 	$(ARTEL) up --data-dir $(DATA)
 
 test: setup lint ## Everything that must hold before a change goes in

@@ -1,21 +1,28 @@
 #!/usr/bin/env bash
-# Installs what building and testing need and this machine does not have. Says what it does, does
-# nothing when all is there, and can be run again at any time. Debian and its relatives only: on
+# Installs what this machine does not have of what is needed:
+#
+#     scripts/setup.sh        to build and test
+#     scripts/setup.sh run    to build and run
+#
+# Says what it does, does nothing when all is there, and can be run again at any time. Debian and its relatives only: on
 # another system it names what is missing and stops.
 set -euo pipefail
 
 has() { command -v "$1" >/dev/null; }
 has_postgres() { has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
 
+purpose=${1:-test}
 packages=()
 has cc || packages+=(build-essential)    # SQLite and the allocator are C
-has_postgres || packages+=(postgresql)   # the grown database
-has redis-server || packages+=(redis-server)
-has strace || packages+=(strace)         # kills the server at its n-th fsync
 has bwrap || packages+=(bubblewrap)      # the sandbox of commands
-has pgrep || packages+=(procps)          # tests look for processes that were left
-has script || packages+=(bsdutils)       # a terminal for tests
-has faketime || packages+=(faketime)     # sets the server's clock, and no other
+if [ "$purpose" = test ]; then
+  has_postgres || packages+=(postgresql) # the grown database
+  has redis-server || packages+=(redis-server)
+  has strace || packages+=(strace)       # kills the server at its n-th fsync
+  has pgrep || packages+=(procps)        # tests look for processes that were left
+  has script || packages+=(bsdutils)     # a terminal for tests
+  has faketime || packages+=(faketime)   # sets the server's clock, and no other
+fi
 has pip || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip) # brings the local model
 
 if [ ${#packages[@]} -gt 0 ]; then
@@ -36,7 +43,7 @@ if ! has cargo; then
   exit 1
 fi
 
-if ! has cargo-nextest; then
+if [ "$purpose" = test ] && ! has cargo-nextest; then
   echo "setup: building cargo-nextest, which takes some minutes once"
   cargo install --locked cargo-nextest
 fi
