@@ -113,6 +113,6 @@ pub struct Approval {
     /// What the person added: the reason of a rejection, or the answer to a question.
     pub comment: Option<String>,
     pub decided_by: Option<UserId>,
-    /// From where: `web`, `client`, `api`, `deadline`, or `cancelled` when the task ended before.
+    /// From where: `web`, `client`, `terminal`, `api`, `deadline`, or `cancelled` when the task ended before.
     pub decided_from: Option<String>,
 }

@@ -9,8 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use artel_agents::llm::chat::{ToolCall, ToolSpec};
-use artel_domain::Agent;
 use artel_domain::tool::{Status, ToolCall as Call};
+use artel_domain::{Agent, RiskLevel};
 use artel_storage::{Scope, agents};
 use artel_tools::catalog;
 use async_trait::async_trait;
@@ -59,17 +59,23 @@ impl Tools {
 
     /// All there are, as people and programs see them.
     pub(crate) fn available(&self) -> Vec<AvailableTool> {
-        let of = |spec: ToolSpec, side, effects| AvailableTool {
+        let of = |spec: ToolSpec, side| AvailableTool {
             name: spec.name,
             description: spec.description,
             parameters: spec.parameters,
             side,
-            effects,
+            effects: false,
+            risk_level: RiskLevel::Low,
+            longest: None,
         };
-        let here = self.0.values().map(|tool| of(tool.spec(), Side::Server, false));
-        let asks = std::iter::once(of(question_spec(), Side::Person, false));
-        let there =
-            catalog::all().iter().map(|it| of(workspace_spec(it), Side::Client, it.effects));
+        let here = self.0.values().map(|tool| of(tool.spec(), Side::Server));
+        let asks = std::iter::once(of(question_spec(), Side::Person));
+        let there = catalog::all().iter().map(|it| AvailableTool {
+            effects: it.effects,
+            risk_level: it.risk,
+            longest: Some(it.longest.as_secs()),
+            ..of(workspace_spec(it), Side::Client)
+        });
         here.chain(asks).chain(there).collect()
     }
 
@@ -173,6 +179,10 @@ pub struct AvailableTool {
     pub side: Side,
     /// Whether it can change anything.
     pub effects: bool,
+    /// How risky a call of it is at least; each is judged by its arguments.
+    pub risk_level: RiskLevel,
+    /// The longest that a call may take, in seconds; none where the task's own time counts.
+    pub longest: Option<u64>,
 }
 
 fn workspace_spec(spec: &catalog::Spec) -> ToolSpec {

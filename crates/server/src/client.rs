@@ -147,6 +147,10 @@ impl Client {
             return fault;
         }
         if after.is_none() {
+            // It may have been cut off before it saw any event.
+            if let Err(fault) = self.catch_up().await {
+                return fault;
+            }
             self.greet().await;
         } else {
             self.terminal.say("Connected again.");
@@ -159,7 +163,10 @@ impl Client {
                 event = stream.next() => match event {
                     Ok(event) => {
                         *after = event.id.or(*after);
-                        self.attend(&event.event_type, event.payload, after).await;
+                        let kind = event.event_type;
+                        if let Err(fault) = self.attend(&kind, event.payload, after).await {
+                            return fault;
+                        }
                     }
                     Err(fault) => return fault,
                 },
@@ -190,7 +197,12 @@ impl Client {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    async fn attend(&self, kind: &str, payload: Value, after: &mut Option<u64>) {
+    async fn attend(
+        &self,
+        kind: &str,
+        payload: Value,
+        after: &mut Option<u64>,
+    ) -> Result<(), Fault> {
         match kind {
             "tool_execution_signal" => self.hands.signal(payload),
             "tool_result" => {
@@ -210,17 +222,20 @@ impl Client {
                 if let Ok(Resync { resumed_after, .. }) = serde_json::from_value(payload) {
                     *after = Some(resumed_after);
                 }
-                self.catch_up().await;
+                self.catch_up().await?;
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Takes what is addressed to this client from the calls themselves, when events were missed.
-    async fn catch_up(&self) {
+    async fn catch_up(&self) -> Result<(), Fault> {
         for (status, phase) in [("running", "execute"), ("preparing", "prepare")] {
             let path = format!("{}/tools?status={status}&limit=100", self.path);
-            let open = self.connection.get(&path).await.unwrap_or_default();
+            let asked = self.connection.request(reqwest::Method::GET, &path);
+            let open = stream::checked(asked).await?.json::<Value>().await;
+            let open = open.map_err(|error| Fault::Cut(error.to_string()))?;
             for call in open["calls"].as_array().into_iter().flatten() {
                 if call["client_id"] == json!(self.id) {
                     let mut signal = call.clone();
@@ -230,6 +245,7 @@ impl Client {
                 }
             }
         }
+        Ok(())
     }
 
     /// Says goodbye, so that nobody waits for an answer.

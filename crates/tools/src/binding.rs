@@ -13,9 +13,17 @@ pub fn digest(
     base: Option<&str>,
     diff: Option<&str>,
 ) -> String {
-    let whole = json!([tool, arguments, folder, base, diff]).to_string();
-    Sha256::digest(whole.as_bytes()).iter().fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("a string takes everything");
-        hex
+    sum(json!([tool, arguments, folder, base, diff]).to_string().as_bytes())
+}
+
+/// The SHA-256 of some bytes, in hex.
+pub(crate) fn sum(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
     })
 }

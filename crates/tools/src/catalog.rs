@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use artel_domain::RiskLevel;
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{ValidationError, Validator};
 use serde::de::DeserializeOwned;
@@ -37,9 +38,11 @@ pub struct Spec {
     pub parameters: Value,
     /// Whether it may change something.
     pub effects: bool,
+    /// How risky a call of it is at least; [`crate::policy`] judges each.
+    pub risk: RiskLevel,
     /// Whether it is first prepared, so that a person sees what it would change.
     pub previewed: bool,
-    /// The longest that it may take.
+    /// The longest that it may take; a command says how much of that it wants.
     pub longest: Duration,
 }
 
@@ -115,6 +118,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: false,
+        risk: RiskLevel::Low,
         previewed: false,
         longest: Duration::from_secs(30),
     };
@@ -131,6 +135,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: true,
+        risk: RiskLevel::Medium,
         previewed: true,
         longest: Duration::from_mins(1),
     };
@@ -147,6 +152,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: true,
+        risk: RiskLevel::Medium,
         previewed: true,
         longest: Duration::from_mins(1),
     };
@@ -164,6 +170,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: false,
+        risk: RiskLevel::Low,
         previewed: false,
         longest: Duration::from_secs(30),
     };
@@ -184,6 +191,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: false,
+        risk: RiskLevel::Low,
         previewed: false,
         longest: Duration::from_mins(1),
     };
@@ -206,6 +214,7 @@ static SPECS: LazyLock<[Spec; 6]> = LazyLock::new(|| {
             }),
         ),
         effects: true,
+        risk: RiskLevel::Low,
         previewed: false,
         longest: Duration::from_secs(u64::from(MAX_TIMEOUT)),
     };

@@ -7,6 +7,7 @@ use artel_domain::tool::Client;
 use artel_domain::{ClientId, ProjectId, Timestamp};
 use artel_storage::{Conn, Lane, Scope, clients, events, projects};
 
+use super::draft::NO_CLIENT;
 use super::{AnnounceClient, flow};
 use crate::input::Checked;
 use crate::{App, Caller, Error, Kind, Result};
@@ -81,10 +82,7 @@ impl App {
                 clients::active(conn, scope).await
             })
         });
-        found.await?.ok_or_else(|| {
-            let message = "No client is connected; start one in the workspace with `artel client`";
-            Error::new(Kind::NotFound, "no_client", message)
-        })
+        found.await?.ok_or_else(|| Error::new(Kind::NotFound, "no_client", NO_CLIENT))
     }
 
     /// A client goes; what it had under way ends.

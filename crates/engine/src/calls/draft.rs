@@ -7,6 +7,7 @@ use artel_domain::tool::{Client, Phase, Status, ToolCall};
 use artel_domain::{RiskLevel, ToolCallId};
 use artel_storage::calls::Place;
 use artel_storage::{Conn, Scope, calls, clients, tasks};
+use artel_tools::catalog::Spec;
 use artel_tools::policy::Verdict;
 use artel_tools::{Request, catalog, policy};
 
@@ -17,8 +18,6 @@ use crate::tools::question;
 
 /// How long a client may take to look at what a call would change.
 const PREPARING: Duration = Duration::from_secs(20);
-/// How long a call may take that says nothing about it.
-const STANDARD: u32 = 30;
 pub(super) const NO_CLIENT: &str = "No client is connected to this project; start one in the workspace with `artel client` or `artel up`";
 
 pub(super) struct Draft {
@@ -31,8 +30,8 @@ pub(super) struct Draft {
 /// What is to happen with a call.
 enum Judged {
     Refused(String),
-    Asked { asking: Asking },
-    Sent { client: Client, request: Request, risk: RiskLevel, reason: String },
+    Asked(Asking),
+    Sent { tool: &'static Spec, client: Client, request: Request, risk: RiskLevel, reason: String },
 }
 
 impl Draft {
@@ -61,14 +60,14 @@ impl Draft {
                 flow::tell_end(conn, &call).await?;
                 Ok(call)
             }
-            Judged::Asked { asking } => {
+            Judged::Asked(asking) => {
                 flow::ask(conn, call, flow::Entry::New(place), asking, self.approval_timeout).await
             }
-            Judged::Sent { client, request, risk, reason } => {
+            Judged::Sent { tool, client, request, risk, reason } => {
                 (call.risk_level, call.reason, call.client_id) =
                     (risk, reason, Some(client.client_id));
-                call.timeout = timeout(&request);
-                self.send(conn, call, client, &request, place).await
+                call.timeout = timeout(tool, &request);
+                self.send(conn, call, tool, client, &request, place).await
             }
         }
     }
@@ -77,12 +76,12 @@ impl Draft {
         self,
         conn: &mut Conn,
         mut call: ToolCall,
+        tool: &Spec,
         client: Client,
         request: &Request,
         place: Option<Place>,
     ) -> artel_storage::Result<ToolCall> {
-        let previewed = catalog::find(&call.tool_name).is_some_and(|spec| spec.previewed);
-        if !previewed {
+        if !tool.previewed {
             let entry = flow::Entry::New(place);
             return flow::allow_or_ask(conn, call, entry, &client, request, self.approval_timeout)
                 .await;
@@ -95,24 +94,23 @@ impl Draft {
     }
 
     async fn judge(&self, conn: &mut Conn) -> artel_storage::Result<Judged> {
-        let Wanted { tool, arguments, by } = &self.wanted;
-        if tool == question::NAME {
+        let Wanted { tool: name, arguments, by } = &self.wanted;
+        if name == question::NAME {
             let asked = by.as_ref().ok_or("Only an agent has questions".to_owned());
             let asking = asked.and_then(|by| question::asking(by.agent, arguments));
             return Ok(match asking {
-                Ok(asking) => Judged::Asked { asking },
+                Ok(asking) => Judged::Asked(asking),
                 Err(why) => Judged::Refused(why),
             });
         }
-        if catalog::find(tool).is_none() {
-            return Ok(Judged::Refused(format!(
-                "There is no tool named {tool:?} on the workspace"
-            )));
-        }
+        let Some(tool) = catalog::find(name) else {
+            let why = format!("There is no tool named {name:?} on the workspace");
+            return Ok(Judged::Refused(why));
+        };
         let Some(client) = clients::active(conn, self.scope).await? else {
             return Ok(Judged::Refused(NO_CLIENT.to_owned()));
         };
-        let request = match catalog::read(tool, arguments, Some(Path::new(&client.workspace))) {
+        let request = match catalog::read(name, arguments, Some(Path::new(&client.workspace))) {
             Ok(request) => request,
             Err(invalid) => return Ok(Judged::Refused(invalid.to_string())),
         };
@@ -125,7 +123,7 @@ impl Draft {
             risk = RiskLevel::High;
             reason = format!("{reason}; there is no sandbox on {}", client.host);
         }
-        Ok(Judged::Sent { client, request, risk, reason })
+        Ok(Judged::Sent { tool, client, request, risk, reason })
     }
 
     async fn call(&self, conn: &mut Conn) -> artel_storage::Result<ToolCall> {
@@ -149,7 +147,7 @@ impl Draft {
             diff: None,
             base: None,
             digest: None,
-            timeout: STANDARD,
+            timeout: 0,
             deadline: None,
             result: None,
             error: None,
@@ -159,14 +157,14 @@ impl Draft {
     }
 }
 
-/// How long it may run.
-fn timeout(request: &Request) -> u32 {
+/// How long it may run, in seconds.
+fn timeout(tool: &Spec, request: &Request) -> u32 {
     match request {
         Request::ExecuteCommand(command) => command.timeout,
         Request::ReadFile(_)
         | Request::WriteFile(_)
         | Request::EditFile(_)
         | Request::ListDirectory(_)
-        | Request::SearchFiles(_) => STANDARD,
+        | Request::SearchFiles(_) => u32::try_from(tool.longest.as_secs()).unwrap_or(u32::MAX),
     }
 }

@@ -391,7 +391,7 @@ pub(super) async fn give_up(conn: &mut Conn, scope: Scope, id: ToolCallId) -> Re
             end(conn, call, status, None, Some(why)).await?;
         }
         Status::Preparing | Status::Running if late => {
-            let why = format!("No result within {} s", call.timeout);
+            let why = format!("No result within {} s", now.since(call.updated_at).as_secs());
             let why = if call.status == Status::Running && has_effects(&call) {
                 format!("{why}; it may have been carried out all the same")
             } else {

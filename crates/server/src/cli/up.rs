@@ -154,7 +154,7 @@ fn greet(
         .collect();
     let programs = if programs.is_empty() { "none found".to_owned() } else { programs.join(", ") };
     print(&format!(
-        "artel is up\n  log in   {link}\n           (works once, within ten minutes)\n  API      {url}/docs\n  \
+        "artel is up\n  log in   {link}\n           (works once, within ten minutes; for the page, which this build has not yet)\n  API      {url}/docs\n  \
          folder   {}\n  project  {project}\n  models   {}\n  programs {programs}\n  log      {}\n\n\
          In another terminal: artel chat \"What is in this folder?\"\nCtrl-C stops everything.\n",
         folder.display(),

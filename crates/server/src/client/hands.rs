@@ -21,6 +21,8 @@ use crate::cli::connection::Connection;
 
 /// Calls at a time; more wait.
 const AT_A_TIME: usize = 8;
+/// Calls that are under way or wait for their turn; a server that sends more is out of its mind.
+const MOST: usize = 1000;
 /// Calls that are remembered, so that none is done twice.
 const REMEMBERED: usize = 4096;
 /// How long a result is offered to a server that does not answer.
@@ -49,7 +51,7 @@ pub(super) struct Hands {
 struct Memory {
     /// In the order they came.
     seen: VecDeque<(ToolCallId, Phase)>,
-    under_way: HashMap<ToolCallId, CancellationToken>,
+    under_way: HashMap<(ToolCallId, Phase), CancellationToken>,
 }
 
 impl Hands {
@@ -71,16 +73,20 @@ impl Hands {
         if signal.client_id != self.tools.id {
             return;
         }
-        let (id, stop) = (signal.tool_id, CancellationToken::new());
+        let (call, stop) = ((signal.tool_id, signal.phase), CancellationToken::new());
         let mut memory = lock(&self.memory);
-        if memory.seen.contains(&(id, signal.phase)) {
+        if memory.seen.contains(&call) {
             return;
         }
-        memory.seen.push_back((id, signal.phase));
+        if memory.under_way.len() >= MOST {
+            drop(memory);
+            return self.tools.terminal.say("A call is left out: too many are under way.");
+        }
+        memory.seen.push_back(call);
         if memory.seen.len() > REMEMBERED {
             memory.seen.pop_front();
         }
-        memory.under_way.insert(id, stop.clone());
+        memory.under_way.insert(call, stop.clone());
         drop(memory);
         let (tools, busy) = (Arc::clone(&self.tools), Arc::clone(&self.busy));
         let memory = Arc::clone(&self.memory);
@@ -90,17 +96,20 @@ impl Hands {
                 tools.attend(signal).await;
             };
             tokio::select! { () = work => {}, () = stop.cancelled() => {} }
-            lock(&memory).under_way.remove(&id);
+            lock(&memory).under_way.remove(&call);
         });
     }
 
     /// The server says that a call has ended: nobody wants it any more.
     pub(super) fn ended(&self, payload: &Value) {
-        let id = serde_json::from_value(payload["tool_id"].clone());
-        if let (Ok(id), Some("cancelled" | "timeout")) = (id, payload["status"].as_str())
-            && let Some(stop) = lock(&self.memory).under_way.get::<ToolCallId>(&id)
-        {
-            stop.cancel();
+        let id = serde_json::from_value::<ToolCallId>(payload["tool_id"].clone());
+        if let (Ok(id), Some("cancelled" | "timeout")) = (id, payload["status"].as_str()) {
+            let memory = lock(&self.memory);
+            for phase in [Phase::Prepare, Phase::Execute] {
+                if let Some(stop) = memory.under_way.get(&(id, phase)) {
+                    stop.cancel();
+                }
+            }
         }
     }
 
@@ -118,15 +127,16 @@ impl Hands {
 impl Tools {
     async fn attend(self: &Arc<Self>, mut signal: ToolExecutionSignal) {
         let arguments = match signal.arguments.take() {
-            Some(arguments) => arguments,
-            None => match self.fetch(signal.tool_id).await {
-                Some(arguments) => arguments,
-                None => return,
-            },
+            Some(arguments) => Ok(arguments),
+            None => self.fetch(signal.tool_id).await,
         };
         match signal.phase {
             Phase::Prepare => {
-                let body = match self.prepare(&signal, &arguments).await {
+                let preview = match arguments {
+                    Ok(arguments) => self.prepare(&signal, &arguments).await,
+                    Err(why) => Err(why),
+                };
+                let body = match preview {
                     Ok(preview) => json!({
                         "client_id": self.id, "success": true, "diff": preview.diff, "base": preview.base,
                     }),
@@ -135,7 +145,13 @@ impl Tools {
                 self.post(signal.tool_id, "prepared", &body).await;
             }
             Phase::Execute => {
-                let outcome = self.execute(&signal, &arguments).await;
+                let (arguments, outcome) = match arguments {
+                    Ok(arguments) => {
+                        let outcome = self.execute(&signal, &arguments).await;
+                        (arguments, outcome)
+                    }
+                    Err(why) => (Map::new(), Outcome::failed(why)),
+                };
                 self.terminal.done(&signal.tool_name, &arguments, &outcome);
                 let body = json!({
                     "client_id": self.id, "success": outcome.success, "result": outcome.fields,
@@ -147,13 +163,15 @@ impl Tools {
     }
 
     /// Large arguments do not come with the signal.
-    async fn fetch(&self, id: ToolCallId) -> Option<Map<String, Value>> {
+    async fn fetch(&self, id: ToolCallId) -> Result<Map<String, Value>, String> {
         let call = self.connection.get(&format!("{}/tools/{id}", self.path)).await;
-        if let Ok(Value::Object(arguments)) = call.map(|mut call| call["arguments"].take()) {
-            return Some(arguments);
+        match call.map(|mut call| call["arguments"].take()) {
+            Ok(Value::Object(arguments)) => Ok(arguments),
+            Ok(_) => Err("The server gave no arguments".to_owned()),
+            Err(error) => {
+                Err(format!("The arguments could not be read from the server: {error:#}"))
+            }
         }
-        self.terminal.say("A call's arguments could not be read from the server.");
-        None
     }
 
     fn read(

@@ -360,6 +360,7 @@ on_both_sides! {
             let tool = of(name);
             assert_eq!((&tool["side"], &tool["parameters"]["type"]), (&json!("client"), &json!("object")));
             assert!(tool["parameters"]["properties"].get("user_id").is_none());
+            assert!(tool["risk_level"].is_string() && tool["longest"].as_u64().unwrap() >= 30, "{tool}");
             assert_eq!(tool["effects"], name.contains("write") || name.contains("edit") || name.contains("execute"));
         }
         assert_eq!((&of("list_agents")["side"], &of("ask_user")["side"]), (&json!("server"), &json!("person")));

@@ -5,7 +5,6 @@
 //! else.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write as _;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -16,11 +15,11 @@ use artel_domain::clock::{Clock, SystemClock};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
 use super::{
     Doing, Fields, LARGEST_FILE, Refused, Stop, Workspace, cautiously, diff, fields, open_regular,
 };
+use crate::binding::{hex, sum};
 use crate::request::{EditFile, Preview, WriteFile};
 
 /// The state of a file that is not there.
@@ -319,12 +318,5 @@ fn edited(old: &[u8], asked: &EditFile) -> Result<String, Refused> {
 }
 
 fn state(content: Option<&[u8]>) -> String {
-    content.map_or_else(|| ABSENT.to_owned(), |content| hex(&Sha256::digest(content)))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    content.map_or_else(|| ABSENT.to_owned(), sum)
 }

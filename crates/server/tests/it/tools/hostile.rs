@@ -37,6 +37,7 @@ impl Hostile {
             .route("/my/me", get(|| async { Json(json!({"id": 1, "name": "ada"})) }))
             .route("/my/approvals", get(|| async { Json(json!({"approvals": []})) }))
             .route("/my/projects/{project}/client", put(announced).delete(|| async { "" }))
+            .route("/my/projects/{project}/tools", get(|| async { Json(json!({"calls": []})) }))
             .route("/my/projects/{project}/events", get(events))
             .route("/my/projects/{project}/tools/{tool}/{what}", post(answered))
             .with_state(hostile.clone());

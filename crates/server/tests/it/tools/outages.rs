@@ -9,6 +9,16 @@ use super::Bench;
 use crate::chat::until;
 use crate::on_both_sides;
 
+/// Whether the command of these tests runs in the folder.
+fn runs(bench: &Bench) -> bool {
+    let found = std::process::Command::new("pgrep").args(["-f", "sleep 20$"]).output().unwrap();
+    let folder = bench.folder.path();
+    String::from_utf8(found.stdout)
+        .unwrap()
+        .lines()
+        .any(|id| std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd == folder))
+}
+
 const QUICK: &[(&str, &str)] = &[("ARTEL_RECONCILE_EVERY", "100ms")];
 
 on_both_sides! {
@@ -26,12 +36,22 @@ on_both_sides! {
         assert!(said.contains("whether it was done is not known"), "{said}");
         let calls = bench.ada.get(&format!("{}/tools?status=outcome_unknown", bench.project)).await.unwrap().body;
         assert_eq!(calls["total"], 1);
-        let left = std::process::Command::new("pgrep").args(["-f", "sleep 20$"]).output().unwrap();
-        let folder = bench.folder.path().to_str().unwrap().to_owned();
-        let of_ours = String::from_utf8(left.stdout).unwrap().lines().any(|id| {
-            std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.to_str() == Some(&folder))
-        });
-        assert!(!of_ours, "the command went with its client");
+        assert!(!runs(&bench), "the command went with its client");
+    }
+
+    /// PF-1.5: a task that is cancelled takes the command with it that it runs on the user's machine.
+    async fn a_cancelled_task_stops_its_command(side) {
+        let (bench, _client) = Bench::with_client(side, QUICK).await;
+        let cancel = async {
+            let approval = bench.decide("approve", None).await;
+            until(|| async { runs(&bench) }).await;
+            let task = approval["task_id"].as_str().unwrap();
+            let cancelled = bench.ada.post(&format!("{}/tasks/{task}/cancel", bench.project), &json!({})).await.unwrap();
+            assert_eq!(cancelled.status, 200, "{}", cancelled.body);
+        };
+        let (answer, ()) = tokio::join!(bench.say("wait for it"), cancel);
+        assert_eq!(answer.body["error_type"], "cancelled", "{}", answer.body);
+        until(|| async { !runs(&bench) }).await;
     }
 
     /// TL-1.7: a client that leaves says so, and the call ends at once; the next one takes over at once.
