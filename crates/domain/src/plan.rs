@@ -6,20 +6,35 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
-use crate::{AgentId, PlanId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp, UserId};
+use crate::{
+    AgentId, ApprovalId, MessageId, PlanId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp,
+    UserId,
+};
 
-/// Where a plan, or one of its tasks, stands.
+pub mod draft;
+pub mod estimate;
+pub mod graph;
+pub mod schedule;
+
+pub use draft::{Draft, DraftTask};
+pub use estimate::Range;
+pub use graph::Graph;
+
+/// Where a plan stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = PlanStatus)]
 pub enum Status {
+    /// Made, and not begun.
     Pending,
     WaitingApproval,
     Executing,
     Completed,
+    /// Some of its tasks succeeded, and some did not.
     PartialSuccess,
     Failed,
     Cancelled,
+    /// By a person, or by the deadline.
     Rejected,
 }
 
@@ -47,16 +62,127 @@ impl Status {
             Self::Rejected => "rejected",
         }
     }
+
+    /// Whether it has come to its end, which only a retry can undo.
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::Completed
+            | Self::PartialSuccess
+            | Self::Failed
+            | Self::Cancelled
+            | Self::Rejected => true,
+            Self::Pending | Self::WaitingApproval | Self::Executing => false,
+        }
+    }
 }
 
 impl FromStr for Status {
     type Err = UnknownWord;
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| UnknownWord(text.to_owned()))
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.ok_or_else(|| UnknownWord(text.to_owned()))
+    }
+}
+
+/// Where a task of a plan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = PlanTaskStatus)]
+pub enum TaskStatus {
+    Pending,
+    /// On its agent's queue, or at work.
+    Executing,
+    Completed,
+    Failed,
+    /// It was stopped.
+    Cancelled,
+    /// It never began, because something that it needs came to nothing.
+    Skipped,
+    /// It broke off after it may have changed something outside; a person decides what becomes of it.
+    OutcomeUnknown,
+}
+
+impl TaskStatus {
+    const ALL: [Self; 7] = [
+        Self::Pending,
+        Self::Executing,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Skipped,
+        Self::OutcomeUnknown,
+    ];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Executing => "executing",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Skipped => "skipped",
+            Self::OutcomeUnknown => "outcome_unknown",
+        }
+    }
+
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::Completed | Self::Failed | Self::Cancelled | Self::Skipped => true,
+            Self::Pending | Self::Executing | Self::OutcomeUnknown => false,
+        }
+    }
+
+    /// Whether it ended, and what needs it waits in vain.
+    pub const fn came_to_nothing(self) -> bool {
+        match self {
+            Self::Failed | Self::Cancelled | Self::Skipped => true,
+            Self::Pending | Self::Executing | Self::Completed | Self::OutcomeUnknown => false,
+        }
+    }
+}
+
+impl FromStr for TaskStatus {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|status| status.as_str() == text);
+        found.ok_or_else(|| UnknownWord(text.to_owned()))
+    }
+}
+
+/// Who made a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Planner {
+    Model,
+    /// Without a model, from the words of the request.
+    Fallback,
+    /// A plan that ran well for a request like this one.
+    Cache,
+    /// It came with the request.
+    Given,
+}
+
+impl Planner {
+    const ALL: [Self; 4] = [Self::Model, Self::Fallback, Self::Cache, Self::Given];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::Fallback => "fallback",
+            Self::Cache => "cache",
+            Self::Given => "given",
+        }
+    }
+}
+
+impl FromStr for Planner {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|planner| planner.as_str() == text);
+        found.ok_or_else(|| UnknownWord(text.to_owned()))
     }
 }
 
@@ -65,33 +191,86 @@ pub struct Plan {
     pub id: PlanId,
     pub user_id: UserId,
     pub project_id: ProjectId,
-    pub session_id: Option<SessionId>,
+    /// The conversation that the request and the answer stand in.
+    pub session_id: SessionId,
+    /// The request, as a message of the conversation.
+    pub message_id: MessageId,
+    #[schema(example = "Find out about FastAPI, build a REST API")]
+    pub title: String,
     pub original_request: String,
     pub status: Status,
+    /// Why it stands so, where that needs a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    pub planner: Planner,
+    /// How the plan came about, where that needs a word: why there is no model behind it, which plan it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planner_note: Option<String>,
     /// In US dollars.
-    pub total_cost: f64,
+    pub total_estimated_cost: Range,
     /// In seconds.
-    pub total_duration: f64,
+    pub total_estimated_duration: Range,
+    /// The price of a model that it takes is not known.
+    pub unpriced: bool,
+    /// In US dollars: the plan itself, and what was done of it so far.
+    pub actual_cost: f64,
+    /// In seconds, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actual_duration: Option<f64>,
     pub requires_approval: bool,
+    pub high_cost: bool,
+    pub risk_level: RiskLevel,
+    /// The approval that it waits for, or that let it run.
+    pub approval_id: Option<ApprovalId>,
+    /// The answer, once there is one.
+    pub answer_id: Option<MessageId>,
     pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
     pub tasks: Vec<Task>,
 }
 
-/// One node of the graph.
+/// One task of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = PlanTask)]
 pub struct Task {
     pub id: TaskId,
-    /// The node's name within the plan; `dependencies` speak of it.
+    /// Its name within the plan; `dependencies` speak of it.
     #[expect(clippy::struct_field_names, reason = "the name that the specification gives it")]
+    #[schema(example = "research")]
     pub task_id: String,
     pub description: String,
+    /// None when the agent was deleted.
     pub agent_id: Option<AgentId>,
+    #[schema(example = "agent_researcher")]
+    pub agent_name: String,
+    pub capability: Option<String>,
     pub dependencies: Vec<String>,
-    pub estimated_cost: f64,
-    pub estimated_duration: f64,
+    /// In US dollars.
+    pub estimated_cost: Range,
+    /// In seconds.
+    pub estimated_duration: Range,
     pub risk_level: RiskLevel,
-    pub status: Status,
+    pub status: TaskStatus,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// The work on the agent's queue: the last attempt.
+    pub attempt_id: Option<TaskId>,
     pub result: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// In US dollars; none when nothing was done, or the price is not known.
+    pub actual_cost: Option<f64>,
+    pub tokens: u64,
     pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+}
+
+impl Plan {
+    /// The graph of its tasks, which was proven sound when the plan was made.
+    pub fn graph(&self) -> Result<Graph, graph::Flaw> {
+        let tasks = self.tasks.iter();
+        Graph::new(tasks.map(|task| (task.task_id.as_str(), task.dependencies.as_slice())))
+    }
 }
