@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::approval;
 use crate::memory::Kind;
+use crate::plan::{self, Place, Planner, Range};
 use crate::session::{ErrorType, Message, Usage};
 use crate::tool::{self, Phase};
 use crate::{
@@ -65,6 +66,8 @@ events! {
         ContextRetrieved = "context_retrieved",
         MemoryWarning = "memory_warning",
         TaskPlanCreated = "task_plan_created",
+        PlanRequest = "plan_request",
+        PlanStatusChanged = "plan_status_changed",
         ApprovalRequired = "approval_required",
         ApprovalResolved = "approval_resolved",
         ApprovalTimeoutWarning = "approval_timeout_warning",
@@ -151,6 +154,9 @@ pub struct DirectAgentCall {
 pub struct TaskStarted {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
 }
 
 /// The work goes on: a step of it is done.
@@ -158,6 +164,9 @@ pub struct TaskStarted {
 pub struct TaskProgress {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
     #[schema(example = "Tool used: list_agents")]
     pub detail: String,
 }
@@ -166,8 +175,12 @@ pub struct TaskProgress {
 pub struct TaskCompleted {
     pub task_id: TaskId,
     pub agent_id: AgentId,
-    /// The answer.
-    pub message_id: MessageId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
+    /// The answer; what a task of a plan gave stands in the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
     pub usage: Option<Usage>,
 }
 
@@ -175,6 +188,9 @@ pub struct TaskCompleted {
 pub struct TaskFailed {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
     pub error: String,
     pub error_type: ErrorType,
 }
@@ -183,6 +199,9 @@ pub struct TaskFailed {
 pub struct TaskCancelled {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
 }
 
 /// Text of an answer as it is written; the whole comes with `message_created`.
@@ -190,6 +209,9 @@ pub struct TaskCancelled {
 pub struct MessageDelta {
     pub task_id: TaskId,
     pub agent_id: AgentId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
     pub text: String,
 }
 
@@ -221,12 +243,53 @@ pub struct MemoryWarning {
     pub deleted: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// A request became a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskPlanCreated {
     pub plan_id: PlanId,
-    pub original_request: String,
-    pub tasks: usize,
+    pub title: String,
+    pub planner: Planner,
+    pub tasks: Vec<PlannedTask>,
+    /// In US dollars.
+    pub estimated_cost: Range,
+    /// In seconds.
+    pub estimated_duration: Range,
+    pub risk_level: RiskLevel,
     pub requires_approval: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedTask {
+    pub task: String,
+    pub agent: String,
+    pub dependencies: Vec<String>,
+}
+
+/// A person is asked whether a plan may run; the approval has all there is to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlanRequest {
+    pub plan_id: PlanId,
+    pub approval_id: ApprovalId,
+    pub title: String,
+    pub risk_level: RiskLevel,
+    /// In US dollars.
+    pub estimated_cost: Range,
+    /// In seconds.
+    pub estimated_duration: Range,
+    pub expires_at: Timestamp,
+}
+
+/// A plan has moved on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanStatusChanged {
+    pub plan_id: PlanId,
+    pub status: plan::Status,
+    /// Why, where that needs a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The answer, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<MessageId>,
 }
 
 /// A person is asked.

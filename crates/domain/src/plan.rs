@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
+use crate::session::Usage;
 use crate::{
     AgentId, ApprovalId, MessageId, PlanId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp,
     UserId,
@@ -227,7 +228,18 @@ pub struct Plan {
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
-    pub tasks: Vec<Task>,
+    pub task_count: u64,
+    pub completed_count: u64,
+}
+
+/// The task of a plan that somebody works on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PlanPlace)]
+pub struct Place {
+    pub plan_id: PlanId,
+    /// Its name within the plan.
+    #[schema(example = "research")]
+    pub task: String,
 }
 
 /// One task of a plan.
@@ -250,6 +262,10 @@ pub struct Task {
     pub estimated_cost: Range,
     /// In seconds.
     pub estimated_duration: Range,
+    /// How often its model is asked, at most.
+    pub estimated_calls: u32,
+    /// The price of its model is not known.
+    pub unpriced: bool,
     pub risk_level: RiskLevel,
     pub status: TaskStatus,
     /// How often it was begun.
@@ -259,18 +275,17 @@ pub struct Task {
     pub result: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// In US dollars; none when nothing was done, or the price is not known.
+    /// In US dollars, of all attempts; none when nothing was done, or the price is not known.
     pub actual_cost: Option<f64>,
-    pub tokens: u64,
+    /// What the last attempt took.
+    pub usage: Option<Usage>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
 }
 
-impl Plan {
-    /// The graph of its tasks, which was proven sound when the plan was made.
-    pub fn graph(&self) -> Result<Graph, graph::Flaw> {
-        let tasks = self.tasks.iter();
-        Graph::new(tasks.map(|task| (task.task_id.as_str(), task.dependencies.as_slice())))
-    }
+/// The graph of a plan's tasks, which was proven sound when the plan was made.
+pub fn graph_of(tasks: &[Task]) -> Result<Graph, graph::Flaw> {
+    let tasks = tasks.iter();
+    Graph::new(tasks.map(|task| (task.task_id.as_str(), task.dependencies.as_slice())))
 }

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
 use crate::memory::Recollection;
-use crate::{AgentId, MessageId, SessionId, TaskId, Timestamp};
+use crate::{AgentId, MessageId, PlanId, SessionId, TaskId, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
@@ -80,6 +80,9 @@ pub struct Outcome {
     /// What the agent drew from its memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Recollection>,
+    /// The plan that it came of, if several agents worked on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<PlanId>,
 }
 
 /// Why a task gave no answer.

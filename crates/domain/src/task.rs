@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::approval::UnknownWord;
+use crate::plan::Place;
 use crate::session::ErrorType;
 use crate::{AgentId, MessageId, ProjectId, SessionId, TaskId, Timestamp, UserId};
 
@@ -85,6 +86,9 @@ pub struct Task {
     pub agent_id: AgentId,
     /// The message that asked for it.
     pub message_id: MessageId,
+    /// The task of a plan that it works on, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Place>,
     pub status: Status,
     pub priority: Priority,
     #[serde(default, skip_serializing_if = "Option::is_none")]

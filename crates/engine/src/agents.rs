@@ -2,15 +2,16 @@
 
 use artel_domain::event::{AgentChange, AgentStatusChanged};
 use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId, Timestamp};
-use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects};
+use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, tasks};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::input::{Checked, Input, Schemas};
 use crate::memory::{Archived, collection};
+use crate::spaces::ending;
 use crate::spaces::word::Word;
-use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
+use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent, plans};
 
 /// An agent to create, or what to replace one with. The fields of `config` may also stand beside `name`.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
@@ -146,6 +147,7 @@ impl App {
     /// Every node has the agent as it is now; the next task sees it.
     pub(crate) async fn agent_changed(&self, scope: Scope, id: AgentId) {
         self.0.cache.forget(scope, id).await;
+        plans::cache::forget(self, scope, id).await;
         self.tell(scope, Word::AgentChanged(id)).await;
         if let Err(error) = self.reseat(scope, id).await {
             // The change stands. Its next task seats it.
@@ -225,19 +227,24 @@ impl App {
             MemoryFate::Archive => Some(self.archive_context(caller, project, id).await?),
             MemoryFate::Clear => None,
         };
-        let now = self.clock().now();
+        let (now, scribe) = (self.clock().now(), self.scribe());
         let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 let agent = agents::get(conn, scope, id).await?;
+                // A plan keeps what became of its tasks.
+                let mut planned = tasks::unfinished(conn, project).await?;
+                planned.retain(|task| task.agent_id == id && task.plan.is_some());
+                ending::cancel_all(conn, &scribe, scope, &planned).await?;
                 agents::delete(conn, scope, &agent).await?;
                 tell(conn, scope, &agent, AgentChange::Deleted, now).await?;
-                Ok(agent)
+                Ok((agent, planned))
             })
         });
-        let agent = change.await?;
+        let (agent, planned) = change.await?;
         // Its tasks went with it: what waits never starts, and what runs is stopped.
         self.agent_changed(scope, id).await;
+        self.plans_of(scope, &planned).await;
         if let Err(error) = self.remove_collection(&collection(scope, &agent)).await {
             tracing::warn!(%error, agent = %id, "the memory of a deleted agent is removed later");
         }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use artel_domain::approval::{Approval, Decision, Kind as Asked};
-use artel_domain::{ApprovalId, UserId};
+use artel_domain::{ApprovalId, PlanId, ToolCallId, UserId};
 use artel_storage::approvals::{self, Answer, Answered, Which};
 use artel_storage::{Lane, Listed, Page, Scope, users};
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 
 use crate::calls::flow;
 use crate::input::{Checked, Input};
+use crate::plans::asking;
 use crate::{App, Caller, Error, IdempotencyKey, Result, idempotent};
 
 /// A yes, or an answer to a question.
@@ -136,11 +137,21 @@ impl App {
         let decided = idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
             Box::pin(async move { decide(conn, user, id, verdict).await })
         });
-        let (decided, call) = decided.await?;
-        if let Some(call) = call {
-            self.call_moved(Scope { user, project }, call).await;
-        }
+        let (decided, moved) = decided.await?;
+        self.go_on(Scope { user, project }, moved).await?;
         Ok(decided)
+    }
+
+    /// What waited for a decision goes on.
+    async fn go_on(&self, scope: Scope, moved: Moved) -> Result<()> {
+        match moved {
+            Moved::Nothing => Ok(()),
+            Moved::Call(call) => {
+                self.call_moved(scope, call).await;
+                Ok(())
+            }
+            Moved::Plan(plan) => self.advance_plan(scope, plan).await,
+        }
     }
 
     /// Decides several, each for itself: what one finds decided keeps no other from it.
@@ -166,15 +177,13 @@ impl App {
         let expired = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move {
                 match approvals::expire(conn, id).await? {
-                    Some(approval) => flow::resolved(conn, &approval).await,
-                    None => Ok(None),
+                    Some(approval) => follow(conn, &approval).await,
+                    None => Ok(Moved::Nothing),
                 }
             })
         });
-        if let Some(call) = expired.await? {
-            self.call_moved(scope, call).await;
-        }
-        Ok(())
+        let moved = expired.await?;
+        self.go_on(scope, moved).await
     }
 
     pub async fn preferences(&self, caller: &Caller) -> Result<Preferences> {
@@ -198,7 +207,26 @@ impl App {
     }
 }
 
-type Outcome = (Decided, Option<artel_domain::ToolCallId>);
+/// What waited for a decision.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Moved {
+    Nothing,
+    Call(ToolCallId),
+    Plan(PlanId),
+}
+
+/// What follows from a decision, in the same change.
+async fn follow(
+    conn: &mut artel_storage::Conn,
+    approval: &Approval,
+) -> artel_storage::Result<Moved> {
+    if approval.kind == Asked::Plan {
+        return Ok(asking::resolved(conn, approval).await?.map_or(Moved::Nothing, Moved::Plan));
+    }
+    Ok(flow::resolved(conn, approval).await?.map_or(Moved::Nothing, Moved::Call))
+}
+
+type Outcome = (Decided, Moved);
 
 async fn decide(
     conn: &mut artel_storage::Conn,
@@ -210,14 +238,14 @@ async fn decide(
     let answer = Answer { decision, comment, by: user, from };
     Ok(match approvals::decide(conn, user, id, &answer).await? {
         Answered::Decided(approval) => {
-            let call = flow::resolved(conn, &approval).await?;
-            (Decided::Now(approval), call)
+            let moved = follow(conn, &approval).await?;
+            (Decided::Now(approval), moved)
         }
         // Its time is over and the reconciler has not come by yet: it does not look open to anyone.
         Answered::Already(_) if let Some(late) = approvals::expire(conn, id).await? => {
-            let call = flow::resolved(conn, &late).await?;
-            (Decided::Before(late), call)
+            let moved = follow(conn, &late).await?;
+            (Decided::Before(late), moved)
         }
-        Answered::Already(approval) => (Decided::Before(approval), None),
+        Answered::Already(approval) => (Decided::Before(approval), Moved::Nothing),
     })
 }

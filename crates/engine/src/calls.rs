@@ -4,8 +4,6 @@
 //! memory but whoever waits. So it goes on whatever happens to the server: an approval that comes after a restart
 //! still sends it to the client, and a result is taken by whichever node it reaches.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::tool::ToolCall;
@@ -13,7 +11,6 @@ use artel_domain::{AgentId, ProjectId, SessionId, TaskId, Timestamp, ToolCallId}
 use artel_storage::calls::{self, Place, Which};
 use artel_storage::{Lane, Listed, Page, Scope, projects};
 use serde_json::{Map, Value};
-use tokio::sync::Notify;
 
 use crate::input::Checked;
 use crate::spaces::word::Word;
@@ -31,48 +28,6 @@ use draft::Draft;
 
 /// How often the row of a call is looked at while nobody rings.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// Whoever waits for a call on this node.
-#[derive(Debug, Default)]
-pub(crate) struct Waiting(Mutex<HashMap<ToolCallId, (Arc<Notify>, usize)>>);
-
-impl Waiting {
-    fn join(&self, call: ToolCallId) -> Waiter<'_> {
-        let mut all = self.lock();
-        let (bell, waiters) = all.entry(call).or_default();
-        *waiters += 1;
-        Waiter { all: self, call, bell: Arc::clone(bell) }
-    }
-
-    /// The call has moved on.
-    pub(crate) fn ring(&self, call: ToolCallId) {
-        if let Some((bell, _)) = self.lock().get(&call) {
-            bell.notify_waiters();
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ToolCallId, (Arc<Notify>, usize)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-struct Waiter<'a> {
-    all: &'a Waiting,
-    call: ToolCallId,
-    bell: Arc<Notify>,
-}
-
-impl Drop for Waiter<'_> {
-    fn drop(&mut self) {
-        let mut all = self.all.lock();
-        if let Some((_, waiters)) = all.get_mut(&self.call) {
-            *waiters -= 1;
-            if *waiters == 0 {
-                all.remove(&self.call);
-            }
-        }
-    }
-}
 
 /// A call that somebody wants made.
 #[derive(Debug, Clone)]

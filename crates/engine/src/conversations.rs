@@ -21,7 +21,7 @@ use crate::spaces::board::{Refused, Ticket, WAITING};
 use crate::spaces::keeping::{self, Hand};
 use crate::spaces::turn::Brief;
 use crate::spaces::{Space, ending};
-use crate::{App, Caller, Error, IdempotencyKey, Kind, Result, idempotent};
+use crate::{App, Caller, Error, IdempotencyKey, Kind, PlanView, Result, idempotent};
 
 /// A conversation to begin.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
@@ -38,7 +38,7 @@ pub struct CreateSession {
 pub struct SendMessage {
     #[schema(min_length = 1, max_length = 1_000_000, example = "Find the slowest test.")]
     pub content: String,
-    /// The agent's name or id.
+    /// The agent's name or id. Without it the request is planned, and whoever fits works on it.
     #[schema(min_length = 1, max_length = 100, example = "agent_coder")]
     pub target_agent: Option<String>,
     /// `high` goes ahead of what waits.
@@ -63,6 +63,15 @@ impl Input for SendMessage {}
 pub struct Sent {
     pub message: Message,
     pub task: Task,
+}
+
+/// What became of a message that was taken.
+#[derive(Debug, Clone)]
+pub enum Taken {
+    /// It went straight to an agent.
+    Direct(Sent),
+    /// It became a plan.
+    Planned(Box<PlanView>),
 }
 
 /// How long a title from a first message may be.
@@ -192,8 +201,26 @@ impl App {
         Ok(read.await?)
     }
 
-    /// Takes a message for an agent. When this returns it is on disk, and will be answered.
+    /// Takes a message. When this returns it is on disk, and will be answered: by the agent that it names, or by
+    /// whoever the orchestrator plans with.
     pub async fn send(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+        session: SessionId,
+        input: Checked<SendMessage>,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Taken> {
+        if input.target_agent.is_none() {
+            let SendMessage { content, .. } = input.into_inner();
+            let plan = self.orchestrate(caller, project, session, content, key).await?;
+            return Ok(Taken::Planned(Box::new(plan)));
+        }
+        self.send_direct(caller, project, session, input, key).await.map(Taken::Direct)
+    }
+
+    /// Takes a message for the agent that it names.
+    async fn send_direct(
         &self,
         caller: &Caller,
         project: ProjectId,
@@ -394,6 +421,7 @@ impl Draft {
             session_id: session,
             agent_id: agent.id,
             message_id: message.id,
+            plan: None,
             status: if begun.is_some() { Status::Running } else { Status::Queued },
             priority: self.priority,
             error: None,
@@ -408,7 +436,7 @@ impl Draft {
             vec![MessageCreated { message: message.clone() }.into(), call.into()];
         if begun.is_some() {
             // The agent is free: the task starts with this commit, instead of one of its own.
-            told.push(TaskStarted { task_id: task.id, agent_id: task.agent_id }.into());
+            told.push(TaskStarted { task_id: task.id, agent_id: task.agent_id, plan: None }.into());
         }
         events::append_all(conn, scope.project, Some(session), now, &told).await?;
         if let Some(stop) = begun {

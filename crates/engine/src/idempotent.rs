@@ -86,6 +86,24 @@ where
     }
 }
 
+/// What was answered under this key, if it was.
+pub(crate) async fn before<T: DeserializeOwned + Send + 'static>(
+    db: &Db,
+    caller: &Caller,
+    key: Option<&IdempotencyKey>,
+) -> Result<Option<T>> {
+    let Some(IdempotencyKey { key, fingerprint }) = key.cloned() else { return Ok(None) };
+    let key = Key { user: caller.user, word: key, fingerprint };
+    let found = db.read(move |conn| Box::pin(async move { answered_before(conn, &key).await }));
+    match found.await? {
+        None => Ok(None),
+        Some(Outcome::Done(value)) => Ok(Some(value)),
+        Some(Outcome::Otherwise) => {
+            Err(Error::invalid_field("Idempotency-Key", "was used for another request"))
+        }
+    }
+}
+
 async fn first_time<T, F>(
     conn: &mut Conn,
     key: Key,

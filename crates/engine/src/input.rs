@@ -15,10 +15,10 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::{
-    AddContext, AllowTool, AnnounceClient, Approve, Confirm, ConfirmMany, CreateAgent,
-    CreateProject, CreateSession, Error, ExecuteTool, Field, PatchAgent, Preferences, PruneContext,
-    Reject, RenameSession, Result, SearchContext, SendMessage, ToolOutcome, ToolPrepared,
-    UpdateProject, access,
+    AddContext, AllowTool, AnnounceClient, Approve, Confirm, ConfirmMany, CreateAgent, CreatePlan,
+    CreateProject, CreateSession, EditPlan, Error, ExecuteTool, Field, PatchAgent, Preferences,
+    PruneContext, Reject, RenameSession, Result, RetryPlan, SearchContext, SendMessage,
+    ToolOutcome, ToolPrepared, UpdateProject, access,
 };
 
 /// More faults than this are not listed.
@@ -78,6 +78,9 @@ impl Schemas {
         all.add::<Reject>()?;
         all.add::<Confirm>()?;
         all.add::<ConfirmMany>()?;
+        all.add::<CreatePlan>()?;
+        all.add::<EditPlan>()?;
+        all.add::<RetryPlan>()?;
         all.add::<Preferences>()?;
         all.add::<access::LogIn>()?;
         all.add::<access::Ticket>()?;

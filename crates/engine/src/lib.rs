@@ -9,16 +9,20 @@ mod approvals;
 mod calls;
 mod conversations;
 mod error;
+mod estimator;
 pub mod feeds;
 mod idempotent;
 pub mod input;
 pub mod limits;
 mod memory;
 mod packs;
+mod planner;
+mod plans;
 mod projects;
 mod reconciler;
 mod spaces;
 mod tools;
+mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,26 +30,28 @@ use std::time::Duration;
 
 use artel_agents::embed::Embedder;
 use artel_agents::llm::Providers;
-use artel_domain::{Clock, Role, TaskId, UserId};
+use artel_domain::{Clock, PlanId, Role, TaskId, ToolCallId, UserId};
 use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use artel_storage::approvals::Which as WhichApprovals;
 pub use artel_storage::calls::Which as WhichCalls;
+pub use artel_storage::plans::Which as WhichPlans;
 pub use artel_storage::sessions::Which;
 pub use artel_storage::{Listed, Page};
 
 pub use crate::agents::{CreateAgent, MemoryFate, PatchAgent};
 pub use crate::approvals::{Approve, Confirm, ConfirmMany, Decided, Preferences, Reject, Verdict};
 pub use crate::calls::{AllowTool, AnnounceClient, ExecuteTool, ToolOutcome, ToolPrepared};
-pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent};
+pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent, Taken};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::memory::{
     AddContext, Added, Archived, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period,
     PeriodStats, PruneContext, SearchContext, StatsRange,
 };
+pub use crate::plans::{CreatePlan, EditPlan, GraphView, PlanView, RetryPlan};
 pub use crate::projects::{CreateProject, UpdateProject};
 pub use crate::spaces::care::{CleanedUp, Cleared, Reset};
 pub use crate::spaces::health::{Health, Reason, Wellness};
@@ -53,7 +59,6 @@ pub use crate::spaces::view::{AgentMetrics, AgentStatusView, Doing, SpaceView};
 pub use crate::tools::{AvailableTool, Side};
 
 use crate::access::Accounts;
-use crate::calls::Waiting;
 use crate::feeds::Feeds;
 use crate::input::Schemas;
 use crate::limits::Limits;
@@ -62,6 +67,7 @@ use crate::packs::Packs;
 use crate::spaces::Spaces;
 use crate::spaces::cache::AgentCache;
 use crate::tools::Tools;
+use crate::waiting::Waiting;
 
 /// Who asks. Made by [`Accounts`] from a token that was checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +101,14 @@ pub struct Settings {
     pub providers: artel_agents::llm::providers::Config,
     /// How long a direct message may take, from when it was sent.
     pub direct_timeout: Duration,
+    /// How long a task of a plan may take, from when its agent begins.
+    pub plan_task_timeout: Duration,
+    /// Tasks of one plan that run at a time.
+    pub plan_parallel: usize,
+    /// The model that plans, where no agent of the project is there for it.
+    pub planner_model: Option<String>,
+    /// How long a model may take to plan before it is done without one.
+    pub planner_timeout: Duration,
     /// How long a person has to decide, unless they set another time for themselves.
     pub approval_timeout: Duration,
     /// A space that nobody has used for so long is let go.
@@ -122,7 +136,8 @@ struct Inner {
     spaces: Spaces,
     cache: AgentCache,
     tools: Tools,
-    calls: Waiting,
+    calls: Waiting<ToolCallId>,
+    plans: Waiting<PlanId>,
     memory: Memory,
     providers: Providers,
     schemas: Schemas,
@@ -154,6 +169,7 @@ impl App {
             spaces: Spaces::default(),
             tools: Tools::new(),
             calls: Waiting::default(),
+            plans: Waiting::default(),
             memory: Memory::new(embedder),
             cache: AgentCache::new(
                 storage.db.clone(),

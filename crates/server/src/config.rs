@@ -332,6 +332,11 @@ impl Config {
                 },
                 providers: models::providers(said, &data_dir)?,
                 direct_timeout: said.span("direct_timeout"),
+                plan_task_timeout: said.span("plan_task_timeout"),
+                plan_parallel: usize::try_from(said.number("plan_parallel").max(1))
+                    .unwrap_or(usize::MAX),
+                planner_model: said.text("planner_model"),
+                planner_timeout: said.span("planner_timeout"),
                 approval_timeout: said.span("approval_timeout").max(Duration::from_secs(1)),
                 space_idle: said.span("space_idle"),
                 starter_pack: required("starter_pack")?,

@@ -32,6 +32,7 @@ mod extract;
 mod memory;
 mod observe;
 mod origin;
+mod plans;
 mod projects;
 mod responses;
 mod spaces;
@@ -151,6 +152,14 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(chat::send))
         .routes(routes!(chat::task))
         .routes(routes!(chat::cancel))
+        .routes(routes!(plans::create, plans::list))
+        .routes(routes!(plans::get, plans::edit))
+        .routes(routes!(plans::tasks))
+        .routes(routes!(plans::execute))
+        .routes(routes!(plans::approve))
+        .routes(routes!(plans::reject))
+        .routes(routes!(plans::cancel))
+        .routes(routes!(plans::retry))
         .routes(routes!(tools::available))
         .routes(routes!(tools::execute))
         .routes(routes!(tools::list))

@@ -124,6 +124,16 @@ pub async fn open_of_task(conn: &mut Conn, task: TaskId) -> Result<Vec<ToolCall>
     conn.query(sql, values![task], read).await
 }
 
+/// The tools that a task has called, and what came of it.
+pub async fn made_by(conn: &mut Conn, task: TaskId) -> Result<Vec<(String, Status)>> {
+    conn.query(
+        "select tool, status from tool_calls where task_id = ?1 order by step, place",
+        values![task],
+        |row| Ok((row.text(0)?, row.parse(1, "tool_calls")?)),
+    )
+    .await
+}
+
 /// How long a task has waited for its calls, in microseconds.
 pub async fn waited(conn: &mut Conn, task: TaskId) -> Result<u64> {
     let sql = "select cast(coalesce(sum(updated_at - created_at), 0) as bigint) from tool_calls

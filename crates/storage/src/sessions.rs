@@ -82,6 +82,8 @@ pub async fn rename(conn: &mut Conn, scope: Scope, id: SessionId, title: &str) -
 /// Deletes the session with its messages and tasks.
 pub async fn delete(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<()> {
     tasks::delete(conn, scope.project, tasks::Of::Session(id)).await?;
+    let plans = "delete from task_plans where user_id = ?1 and session_id = ?2";
+    conn.execute(plans, values![scope.user, id]).await?;
     let deleted = conn
         .execute(
             "delete from sessions where id = ?1 and project_id = ?2 and user_id = ?3",

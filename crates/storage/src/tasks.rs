@@ -1,5 +1,6 @@
 //! Tasks: each ends exactly once, because every change of state is one conditional update.
 
+use artel_domain::plan::Place;
 use artel_domain::session::ErrorType;
 use artel_domain::task::{Priority, Status, Task};
 use artel_domain::{AgentId, ProjectId, SessionId, TaskId, Timestamp, UserId};
@@ -7,11 +8,22 @@ use artel_domain::{AgentId, ProjectId, SessionId, TaskId, Timestamp, UserId};
 use crate::db::{Row, values};
 use crate::{Conn, Error, Result, Scope};
 
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
+                    created_at, started_at, finished_at, plan_id, plan_task
+             from tasks ",
+            $rest
+        )
+    };
+}
+
 pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
     conn.execute(
         "insert into tasks (id, user_id, project_id, session_id, agent_id, message_id, status, priority, created_at,
-                            started_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                            started_at, plan_id, plan_task)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         values![
             task.id,
             task.user_id,
@@ -22,7 +34,9 @@ pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
             task.status.as_str(),
             priority_word(task.priority),
             task.created_at,
-            task.started_at.map(Timestamp::as_micros)
+            task.started_at.map(Timestamp::as_micros),
+            task.plan.as_ref().map(|place| place.plan_id),
+            task.plan.as_ref().map(|place| place.task.as_str())
         ],
     )
     .await?;
@@ -31,9 +45,7 @@ pub async fn add(conn: &mut Conn, task: &Task) -> Result<()> {
 
 pub async fn get(conn: &mut Conn, scope: Scope, id: TaskId) -> Result<Task> {
     conn.first(
-        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
-                created_at, started_at, finished_at
-         from tasks where id = ?1 and project_id = ?2 and user_id = ?3",
+        select!("where id = ?1 and project_id = ?2 and user_id = ?3"),
         values![id, scope.project, scope.user],
         read,
     )
@@ -136,9 +148,7 @@ pub async fn end(conn: &mut Conn, id: TaskId, end: &End, at: Timestamp) -> Resul
 /// Tasks of a project that have not ended, in the order they came.
 pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>> {
     conn.query(
-        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
-                created_at, started_at, finished_at
-         from tasks where project_id = ?1 and finished_at is null order by created_at, id",
+        select!("where project_id = ?1 and finished_at is null order by created_at, id"),
         values![project],
         read,
     )
@@ -148,10 +158,10 @@ pub async fn unfinished(conn: &mut Conn, project: ProjectId) -> Result<Vec<Task>
 /// Tasks that wait for an agent, in the order they came.
 pub async fn queued(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<Vec<Task>> {
     conn.query(
-        "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
-                created_at, started_at, finished_at
-         from tasks where project_id = ?1 and agent_id = ?2 and finished_at is null and status = 'queued'
-         order by created_at, id",
+        select!(
+            "where project_id = ?1 and agent_id = ?2 and finished_at is null and status = 'queued'
+         order by created_at, id"
+        ),
         values![project, agent],
         read,
     )
@@ -192,10 +202,10 @@ pub async fn last_failure(
 ) -> Result<Option<Task>> {
     let last = conn
         .first(
-            "select id, user_id, project_id, session_id, agent_id, message_id, status, priority, error, error_type,
-                    created_at, started_at, finished_at
-             from tasks where project_id = ?1 and agent_id = ?2 and finished_at is not null
-             and status in ('completed', 'failed') order by created_at desc limit 1",
+            select!(
+                "where project_id = ?1 and agent_id = ?2 and finished_at is not null
+             and status in ('completed', 'failed') order by created_at desc limit 1"
+            ),
             values![project, agent],
             read,
         )
@@ -338,6 +348,10 @@ fn read(row: &Row<'_>) -> Result<Task> {
         created_at: row.time(10)?,
         started_at: row.optional_int(11)?.map(Timestamp::from_micros),
         finished_at: row.optional_int(12)?.map(Timestamp::from_micros),
+        plan: row
+            .optional_parse(13, table)?
+            .zip(row.optional_text(14)?)
+            .map(|(plan_id, task)| Place { plan_id, task }),
     })
 }
 

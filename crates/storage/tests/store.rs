@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use artel_domain::approval::{Approval, Decision, Kind, Status};
 use artel_domain::event::{AgentChange, AgentStatusChanged};
-use artel_domain::plan::{self, Plan, Task};
+use artel_domain::plan::{self, Plan, Range, Task, TaskStatus};
 use artel_domain::{
-    AgentId, AgentStatus, ApprovalId, Clock, PlanId, Project, ProjectId, RiskLevel, Role,
-    SystemClock, TaskId, UserId,
+    AgentId, AgentStatus, ApprovalId, Clock, MessageId, PlanId, Project, ProjectId, RiskLevel,
+    Role, SessionId, SystemClock, TaskId, UserId,
 };
 use artel_storage::approvals::{Answer, Answered};
 use artel_storage::users::{LOCAL, NewUser};
@@ -308,7 +308,7 @@ on_both! {
         assert_eq!(owners, 1);
     }
 
-    /// OR-11.1, OR-11.2: plans and their tasks are stored whole, in one commit with their event.
+    /// OR-11.1, OR-11.2: plans and their tasks are stored whole.
     async fn a_plan_is_stored_whole(side) {
         let store = side.open().await;
         let scope = scope(&store.db).await;
@@ -317,38 +317,66 @@ on_both! {
             id: TaskId::new(&SystemClock),
             task_id: name.to_owned(),
             description: format!("do {name}"),
-            agent_id: Some(AgentId::new(&SystemClock)),
+            agent_id: None,
+            agent_name: "coder".to_owned(),
+            capability: Some("fix_bug".to_owned()),
             dependencies: dependencies.iter().map(|text| (*text).to_owned()).collect(),
-            estimated_cost: 0.015,
-            estimated_duration: 2.5,
+            estimated_cost: Range::new(0.01, 0.015),
+            estimated_duration: Range::new(1.5, 2.5),
+            estimated_calls: 6,
+            unpriced: false,
             risk_level: RiskLevel::Medium,
-            status: plan::Status::Pending,
+            status: TaskStatus::Pending,
+            attempts: 0,
+            attempt_id: None,
             result: None,
+            error: None,
+            actual_cost: None,
+            usage: None,
             created_at: now,
+            started_at: None,
+            finished_at: None,
         };
+        let tasks = vec![task("t1", &[]), task("t2", &["t1"])];
         let plan = Plan {
             id: PlanId::new(&SystemClock),
             user_id: scope.user,
             project_id: scope.project,
-            session_id: None,
+            session_id: SessionId::new(&SystemClock),
+            message_id: MessageId::new(&SystemClock),
+            title: "код".to_owned(),
             original_request: "проверь код".to_owned(),
             status: plan::Status::WaitingApproval,
-            total_cost: 0.03,
-            total_duration: 5.0,
+            note: None,
+            planner: plan::Planner::Fallback,
+            planner_note: Some("no model".to_owned()),
+            total_estimated_cost: Range::new(0.02, 0.03),
+            total_estimated_duration: Range::new(3.0, 5.0),
+            unpriced: false,
+            actual_cost: 0.001,
+            actual_duration: None,
             requires_approval: true,
+            high_cost: false,
+            risk_level: RiskLevel::Medium,
+            approval_id: None,
+            answer_id: None,
             created_at: now,
-            tasks: vec![task("t1", &[]), task("t2", &["t1"])],
+            started_at: None,
+            finished_at: None,
+            task_count: 2,
+            completed_count: 0,
         };
-        let (stored, id) = (plan.clone(), plan.id);
-        store.db.write(Lane::Project(scope.project), move |conn| Box::pin(async move { plans::add(conn, &stored).await })).await.unwrap();
+        let (id, stored) = (plan.id, (plan.clone(), tasks.clone()));
+        let add = |(plan, tasks): (Plan, Vec<Task>)| {
+            store.db.write(Lane::Project(scope.project), move |conn| Box::pin(async move { plans::add(conn, &plan, &tasks).await }))
+        };
+        add(stored.clone()).await.unwrap();
         let read = store.db.read(move |conn| Box::pin(plans::get(conn, scope, id))).await.unwrap();
         assert_eq!(read, plan);
-        assert_eq!(kinds(&store.db, scope).await, ["task_plan_created"]);
+        assert_eq!(store.db.read(move |conn| Box::pin(plans::tasks(conn, id))).await.unwrap(), tasks);
         let foreign = Scope { user: UserId(999), ..scope };
         assert!(matches!(store.db.read(move |conn| Box::pin(plans::get(conn, foreign, id))).await, Err(Error::Missing(_))));
-        let twice = plan.clone();
-        let again = store.db.write(Lane::Project(scope.project), move |conn| Box::pin(async move { plans::add(conn, &twice).await })).await;
-        assert!(matches!(again, Err(Error::Duplicate)));
+        assert!(matches!(add(stored).await, Err(Error::Duplicate)));
         store.db.write(Lane::Project(scope.project), move |conn| Box::pin(projects::delete(conn, scope))).await.unwrap();
         assert!(matches!(store.db.read(move |conn| Box::pin(plans::get(conn, scope, id))).await, Err(Error::Missing(_))));
     }

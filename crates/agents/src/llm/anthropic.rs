@@ -86,6 +86,9 @@ fn body(request: &Request) -> Value {
             })
         });
         body.insert("tools".to_owned(), tools.collect());
+        if let Some(name) = &request.must_call {
+            body.insert("tool_choice".to_owned(), json!({ "type": "tool", "name": name }));
+        }
     }
     Value::Object(body)
 }

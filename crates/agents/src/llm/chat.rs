@@ -36,6 +36,8 @@ pub struct Request {
     /// The conversation, oldest first, ending with what is to be answered.
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
+    /// The one of them that must be called; none: whatever the model likes.
+    pub must_call: Option<String>,
     pub temperature: f64,
     pub max_tokens: u32,
     /// How long the first piece may take.

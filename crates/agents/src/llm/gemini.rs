@@ -84,6 +84,10 @@ fn body(request: &Request, model: &str) -> Value {
             })
             .collect();
         body.insert("tools".to_owned(), json!([{ "functionDeclarations": tools }]));
+        if let Some(name) = &request.must_call {
+            let choice = json!({ "mode": "ANY", "allowedFunctionNames": [name] });
+            body.insert("toolConfig".to_owned(), json!({ "functionCallingConfig": choice }));
+        }
     }
     Value::Object(body)
 }

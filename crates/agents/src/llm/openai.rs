@@ -100,6 +100,10 @@ fn body(request: &Request) -> Value {
             }})
         });
         body.insert("tools".to_owned(), tools.collect());
+        if let Some(name) = &request.must_call {
+            let choice = json!({ "type": "function", "function": { "name": name } });
+            body.insert("tool_choice".to_owned(), choice);
+        }
         if let Some(effort) = quirks.effort_with_tools {
             body.insert("reasoning_effort".to_owned(), json!(effort));
         }
@@ -295,6 +299,7 @@ mod tests {
             system: String::new(),
             messages: vec![Message::User("hello".to_owned())],
             tools: Vec::new(),
+            must_call: None,
             temperature: 0.7,
             max_tokens: 100,
             first_piece: Duration::from_secs(1),

@@ -148,6 +148,7 @@ mod tests {
             system: String::new(),
             messages: vec![Message::User("hello".to_owned())],
             tools: Vec::new(),
+            must_call: None,
             temperature: 0.0,
             max_tokens: 1,
             first_piece: Duration::from_secs(1),

@@ -218,6 +218,7 @@ mod tests {
             system: String::new(),
             messages,
             tools: Vec::new(),
+            must_call: None,
             temperature: 0.0,
             max_tokens: 1000,
             first_piece: Duration::from_secs(10),

@@ -392,7 +392,7 @@ pub(super) async fn give_up(conn: &mut Conn, scope: Scope, id: ToolCallId) -> Re
         }
         Status::Preparing | Status::Running if late => {
             let why = format!("No result within {} s", now.since(call.updated_at).as_secs());
-            let why = if call.status == Status::Running && has_effects(&call) {
+            let why = if call.status == Status::Running && has_effects(&call.tool_name) {
                 format!("{why}; it may have been carried out all the same")
             } else {
                 why
@@ -414,15 +414,16 @@ pub(super) async fn give_up(conn: &mut Conn, scope: Scope, id: ToolCallId) -> Re
 
 /// What becomes of a call whose client is gone.
 fn lost(call: &ToolCall) -> (Status, String) {
-    if call.status == Status::Running && has_effects(call) {
+    if call.status == Status::Running && has_effects(&call.tool_name) {
         let why = "The client went away in the middle; whether it was done is not known";
         return (Status::OutcomeUnknown, why.to_owned());
     }
     (Status::Failed, "The client went away in the middle; nothing was changed".to_owned())
 }
 
-fn has_effects(call: &ToolCall) -> bool {
-    catalog::find(&call.tool_name).is_none_or(|spec| spec.effects)
+/// Whether a tool can change anything; one that is not known may.
+pub(crate) fn has_effects(tool: &str) -> bool {
+    catalog::find(tool).is_none_or(|spec| spec.effects)
 }
 
 /// Ends the calls that another client has: it is gone. Gives them, so that whoever waits can be woken.

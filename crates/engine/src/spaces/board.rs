@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use artel_domain::task::Priority;
+use artel_domain::task::{Priority, Task};
 use artel_domain::{AgentId, SessionId, TaskId};
 
 /// Tasks that may wait for one agent.
@@ -22,6 +22,17 @@ pub(crate) struct Ticket {
     pub(crate) task: TaskId,
     pub(crate) session: SessionId,
     pub(crate) priority: Priority,
+}
+
+impl Ticket {
+    /// A task of a plan takes turns with nobody: its plan says when it starts. So it has a session of its own here.
+    pub(crate) const fn of(task: &Task) -> Self {
+        let session = match task.plan {
+            None => task.session_id,
+            Some(_) => SessionId::from_bytes(*task.id.as_bytes()),
+        };
+        Self { task: task.id, session, priority: task.priority }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,6 +219,11 @@ impl Board {
     #[cfg(test)]
     pub(crate) fn running(&self, agent: AgentId) -> usize {
         self.seats.get(&agent).map_or(0, |seat| seat.running.len())
+    }
+
+    /// How many tasks an agent takes at a time; none when it takes none.
+    pub(crate) fn limit(&self, agent: AgentId) -> Option<usize> {
+        self.seats.get(&agent).filter(|seat| seat.open).map(|seat| seat.limit)
     }
 
     /// Agents on the board, and tasks that have not ended.

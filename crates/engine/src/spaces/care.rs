@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use artel_domain::event::AgentChange;
 use artel_domain::{Agent, AgentId, ProjectId};
-use artel_storage::{Lane, Scope, agents as rows, leases, projects, tasks};
+use artel_storage::{Lane, Scope, agents as rows, leases, plans as running, projects, tasks};
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use super::word::Word;
 use super::{Space, ending, lease_name};
-use crate::{App, Caller, Error, Kind, Result, agents};
+use crate::{App, Caller, Error, Kind, Result, agents, plans};
 
 /// How often it is looked whether work has ended.
 const LOOK: Duration = Duration::from_millis(50);
@@ -87,18 +87,18 @@ impl App {
                 }
                 let agent = Agent { registered, updated_at: now, ..agent };
                 rows::update(conn, scope, &agent).await?;
-                let change = if registered {
-                    AgentChange::Registered
+                let (change, waiting) = if registered {
+                    (AgentChange::Registered, Vec::new())
                 } else {
                     let waiting = tasks::queued(conn, scope.project, id).await?;
                     ending::cancel_all(conn, &scribe, scope, &waiting).await?;
-                    AgentChange::Deregistered
+                    (AgentChange::Deregistered, waiting)
                 };
                 agents::tell(conn, scope, &agent, change, now).await?;
-                Ok(Some(agent))
+                Ok(Some((agent, waiting)))
             })
         });
-        let Some(agent) = write.await? else {
+        let Some((agent, cancelled)) = write.await? else {
             let (code, message) = if registered {
                 ("already_registered", "Agent already registered")
             } else {
@@ -107,8 +107,10 @@ impl App {
             return Err(Error::new(Kind::Conflict, code, message));
         };
         self.0.cache.forget(scope, id).await;
+        plans::cache::forget(self, scope, id).await;
         self.tell(scope, Word::AgentChanged(id)).await;
         tracing::info!(project = %scope.project, agent = %id, registered, "registration changed");
+        self.plans_of(scope, &cancelled).await;
         Ok(agent)
     }
 
@@ -189,6 +191,9 @@ impl App {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 let unfinished = tasks::unfinished(conn, scope.project).await?;
+                for plan in running::unfinished(conn, scope).await? {
+                    plans::stop(conn, &scribe, scope, plan, "The space was reset").await?;
+                }
                 ending::cancel_all(conn, &scribe, scope, &unfinished).await?;
                 leases::revoke(conn, &lease_name(scope.project)).await?;
                 Ok(unfinished.len())

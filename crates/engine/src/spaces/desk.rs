@@ -162,6 +162,11 @@ impl Desk {
         self.lock().board.confirmed()
     }
 
+    /// How many tasks an agent takes at a time; none when it takes none.
+    pub(crate) fn limit(&self, agent: AgentId) -> Option<usize> {
+        self.lock().board.limit(agent)
+    }
+
     /// Agents on the board, and tasks that have not ended.
     pub(crate) fn size(&self) -> (usize, usize) {
         self.lock().board.size()

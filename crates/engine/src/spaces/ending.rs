@@ -6,15 +6,19 @@ use std::sync::Arc;
 
 use artel_domain::event::{MessageCreated, TaskCancelled, TaskCompleted, TaskFailed};
 use artel_domain::memory::{Kind, Recollection};
+use artel_domain::plan::Place;
 use artel_domain::session::{ErrorType, Message, Outcome, Role, Usage};
 use artel_domain::task::Task;
 use artel_domain::{Clock, Event, MessageId, Timestamp};
 use artel_storage::tasks::{End, Ended};
-use artel_storage::{Conn, Lane, Scope, events, sessions, tasks};
+use artel_storage::{Conn, Lane, Scope, events, plans, sessions, tasks};
 
+use super::Space;
+use super::keeping::Hand;
 use super::word::Word;
 use crate::calls::flow;
 use crate::memory::keeping::Happened;
+use crate::plans::course;
 use crate::{App, Result};
 
 /// How a task ended, and what came of it.
@@ -66,7 +70,14 @@ impl Ending {
             agent_id: Some(task.agent_id),
             task_id: Some(task.id),
             timestamp: now,
-            outcome: Some(Outcome { success, error, error_type, usage: usage.clone(), context }),
+            outcome: Some(Outcome {
+                success,
+                error,
+                error_type,
+                usage: usage.clone(),
+                context,
+                plan_id: None,
+            }),
         };
         let told = closing_event(task, &end, message.id, usage);
         Written { end, message, told, now, steps, scribe: scribe.clone() }
@@ -83,30 +94,61 @@ struct Written {
     scribe: Scribe,
 }
 
+/// What a task left that this change ended.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// What a task of a plan gave stands in the plan, and not in the conversation.
+    pub(crate) answer: Option<Message>,
+}
+
 impl Written {
-    /// The answer, if this ended it.
+    /// What it left, if this ended it.
     async fn store(
         self,
         conn: &mut Conn,
         scope: Scope,
         task: &Task,
-    ) -> artel_storage::Result<Option<Message>> {
+    ) -> artel_storage::Result<Option<Left>> {
         let Self { end, message, told, now, steps, scribe } = self;
+        let mut open = false;
         match tasks::end(conn, task.id, &end, now).await? {
             Ended::Before => return Ok(None),
             Ended::Now => {}
+            // What a task of a plan had under way says what becomes of it, so that is looked at first.
+            Ended::NowWithProgress if task.plan.is_some() => open = true,
             Ended::NowWithProgress => flow::cancel_of_task(conn, task.id).await?,
         }
-        sessions::say(conn, scope, task.session_id, &message).await?;
-        let said = MessageCreated { message: message.clone() };
-        let told = [said.into(), told];
-        events::append_all(conn, scope.project, Some(task.session_id), now, &told).await?;
-        let asked = sessions::message(conn, task.session_id, task.message_id).await?.content;
-        for happened in steps.into_iter().chain(remembered(asked, &end, &message)) {
+        let asked = described(conn, task).await?;
+        let remembered = remembered(asked, &end, &message);
+        let answer = match &task.plan {
+            None => {
+                sessions::say(conn, scope, task.session_id, &message).await?;
+                let told = [MessageCreated { message: message.clone() }.into(), told];
+                events::append_all(conn, scope.project, Some(task.session_id), now, &told).await?;
+                Some(message)
+            }
+            Some(place) => {
+                course::settle(conn, scope, task, place, &end, &message).await?;
+                if open {
+                    flow::cancel_of_task(conn, task.id).await?;
+                }
+                events::append(conn, scope.project, Some(task.session_id), now, &told).await?;
+                None
+            }
+        };
+        for happened in steps.into_iter().chain(remembered) {
             happened.keep(conn, scribe.clock.as_ref(), task, now, &scribe.node).await?;
         }
-        Ok(Some(message))
+        Ok(Some(Left { answer }))
     }
+}
+
+/// What was to be done, as the agent remembers it: without what others gave for it.
+async fn described(conn: &mut Conn, task: &Task) -> artel_storage::Result<String> {
+    Ok(match &task.plan {
+        None => sessions::message(conn, task.session_id, task.message_id).await?.content,
+        Some(place) => plans::task(conn, place.plan_id, &place.task).await?.description,
+    })
 }
 
 /// What the agent remembers of the whole: what was asked and what it answered, or that it could not.
@@ -128,25 +170,37 @@ fn remembered(asked: String, end: &End, answer: &Message) -> Vec<Happened> {
     }
 }
 
-/// Ends the task, unless somebody has ended it; gives the answer if this did.
+/// Ends a task that ran in this space, unless somebody has ended it. The next step of its plan, if it has one, is part
+/// of the same commit.
 pub(super) async fn end(
     app: &App,
-    scope: Scope,
+    space: &Arc<Space>,
     task: &Task,
     ending: Ending,
-) -> Result<Option<Message>> {
-    let written = ending.written(&app.scribe(), task);
-    let task = task.clone();
+) -> Result<Option<Left>> {
+    let (scope, task) = (space.scope, task.clone());
+    let written = ending.written(&app.scribe(), &task);
+    let hand = Hand::new(app, space);
+    let own = Arc::clone(&hand);
     let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
-        Box::pin(async move { written.store(conn, scope, &task).await })
+        Box::pin(async move {
+            let left = written.store(conn, scope, &task).await?;
+            if let Some(Place { plan_id, .. }) = task.plan.filter(|_| left.is_some())
+                && own.take_over(conn).await?
+            {
+                course::advance(conn, &own, scope, plan_id).await?;
+            }
+            Ok(left)
+        })
     });
-    let answer = ended.await?;
+    let ended = ended.await;
+    hand.play(app, ended.is_ok());
     app.0.memory.ring();
-    Ok(answer)
+    Ok(ended?)
 }
 
 /// Cancels tasks inside a change of the caller's.
-pub(super) async fn cancel_all(
+pub(crate) async fn cancel_all(
     conn: &mut Conn,
     scribe: &Scribe,
     scope: Scope,
@@ -167,7 +221,10 @@ pub(super) async fn interrupt(
     scope: Scope,
     task: &Task,
 ) -> artel_storage::Result<()> {
-    let error = "The server was stopped in the middle of it; send the message again";
+    let error = match task.plan {
+        None => "The server was stopped in the middle of it; send the message again",
+        Some(_) => "The server was stopped in the middle of it",
+    };
     let ending = Ending::failed(String::new(), ErrorType::Interrupted, error);
     ending.written(scribe, task).store(conn, scope, task).await?;
     Ok(())
@@ -175,9 +232,17 @@ pub(super) async fn interrupt(
 
 /// Cancels a task, waiting or running, on whichever node; says whether this did it.
 pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool> {
-    let answer = end(app, scope, task, Ending::cancelled()).await?;
+    let (written, own) = (Ending::cancelled().written(&app.scribe(), task), task.clone());
+    let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+        Box::pin(async move { written.store(conn, scope, &own).await })
+    });
+    let cancelled = ended.await?.is_some();
+    app.0.memory.ring();
     app.task_ended(scope, task).await;
-    Ok(answer.is_some())
+    if let Some(place) = &task.plan {
+        app.advance_plan(scope, place.plan_id).await?;
+    }
+    Ok(cancelled)
 }
 
 impl App {
@@ -196,12 +261,16 @@ impl App {
 }
 
 fn closing_event(task: &Task, end: &End, message_id: MessageId, usage: Option<Usage>) -> Event {
-    let (task_id, agent_id) = (task.id, task.agent_id);
+    let (task_id, agent_id, plan) = (task.id, task.agent_id, task.plan.clone());
     match end {
-        End::Completed => TaskCompleted { task_id, agent_id, message_id, usage }.into(),
-        End::Failed { error, error_type } => {
-            TaskFailed { task_id, agent_id, error: error.clone(), error_type: *error_type }.into()
+        End::Completed => {
+            let message_id = plan.is_none().then_some(message_id);
+            TaskCompleted { task_id, agent_id, plan, message_id, usage }.into()
         }
-        End::Cancelled => TaskCancelled { task_id, agent_id }.into(),
+        End::Failed { error, error_type } => {
+            let (error, error_type) = (error.clone(), *error_type);
+            TaskFailed { task_id, agent_id, plan, error, error_type }.into()
+        }
+        End::Cancelled => TaskCancelled { task_id, agent_id, plan }.into(),
     }
 }

@@ -4,13 +4,15 @@
 //! it: what ran when its node died is recorded as interrupted (or goes on, if it waited for others), what waited goes on the board in its old order, and
 //! only then does anything new. So a restart neither repeats work nor lets a later message go first.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::task::Status;
-use artel_domain::{AgentId, TaskId};
+use artel_domain::{AgentId, Clock, PlanId, TaskId};
 use artel_storage::leases::{self, Lease};
-use artel_storage::{Conn, Lane, Scope, tasks};
+use artel_storage::{Conn, Lane, Scope, plans, tasks};
+use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +20,8 @@ use super::board::{Refused, Ticket};
 use super::ending::Scribe;
 use super::turn::{self, Brief};
 use super::{Space, ending, lease_name};
-use crate::{App, Kind, Result};
+use crate::plans::course;
+use crate::{App, Error, Kind, Result};
 
 /// How long a space is a node's without being prolonged.
 const LEASE: Duration = Duration::from_secs(15);
@@ -36,6 +39,7 @@ pub(crate) struct Hand {
     space: Arc<Space>,
     scribe: Scribe,
     owner: String,
+    plan_parallel: usize,
     dealt: Mutex<Dealt>,
 }
 
@@ -43,8 +47,10 @@ pub(crate) struct Hand {
 struct Dealt {
     lease: Option<Lease>,
     tasks: Vec<TaskId>,
-    /// A task that starts with the change itself.
-    begun: Option<(Brief, CancellationToken)>,
+    /// Tasks that start with the change itself.
+    begun: Vec<(Brief, CancellationToken)>,
+    /// Plans that end with it.
+    ended: Vec<PlanId>,
     settled: bool,
 }
 
@@ -54,6 +60,7 @@ impl Hand {
             space: Arc::clone(space),
             scribe: app.scribe(),
             owner: app.0.node.clone(),
+            plan_parallel: app.0.settings.plan_parallel,
             dealt: Mutex::default(),
         })
     }
@@ -88,17 +95,20 @@ impl Hand {
         for task in on_board.into_iter().filter(|id| !left.iter().any(|task| task.id == *id)) {
             desk.finish(task);
         }
+        let mut interrupted = BTreeSet::new();
         for task in left.iter().filter(|task| !desk.attends(task.id)) {
             // What waited for others goes on waiting; what was in the middle of its own work is not repeated.
             if task.status == Status::Queued || tasks::resume(conn, task.id, ATTEMPTS).await? {
-                let ticket =
-                    Ticket { task: task.id, session: task.session_id, priority: task.priority };
-                if let Err(refused) = self.push(task.agent_id, ticket) {
+                if let Err(refused) = self.push(task.agent_id, Ticket::of(task)) {
                     tracing::debug!(task = %task.id, ?refused, "it stays on disk, and is looked at again");
                 }
             } else {
                 ending::interrupt(conn, &self.scribe, scope, task).await?;
+                interrupted.extend(task.plan.as_ref().map(|place| place.plan_id));
             }
+        }
+        for plan in interrupted {
+            course::advance(conn, self, scope, plan).await?;
         }
         Ok(())
     }
@@ -117,12 +127,31 @@ impl Hand {
 
     /// What the task that begins with this change is told.
     pub(crate) fn brief(&self, brief: Brief, stop: CancellationToken) {
-        self.dealt().begun = Some((brief, stop));
+        self.dealt().begun.push((brief, stop));
+    }
+
+    /// A plan ends with this change.
+    pub(crate) fn plan_ended(&self, plan: PlanId) {
+        self.dealt().ended.push(plan);
+    }
+
+    /// How many tasks an agent of the space takes at a time; none when it takes none.
+    pub(crate) fn limit(&self, agent: AgentId) -> Option<usize> {
+        self.space.desk.limit(agent)
+    }
+
+    /// Tasks of one plan that run at a time.
+    pub(crate) const fn plan_parallel(&self) -> usize {
+        self.plan_parallel
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        self.scribe.clock.as_ref()
     }
 
     /// The change is on disk, or it is not; says how many tasks it brought.
     pub(crate) fn play(&self, app: &App, on_disk: bool) -> usize {
-        let Dealt { lease, tasks, begun, settled } = std::mem::take(&mut *self.dealt());
+        let Dealt { lease, tasks, begun, ended, settled } = std::mem::take(&mut *self.dealt());
         if on_disk {
             if let Some(lease) = lease {
                 self.space.hold(lease);
@@ -130,9 +159,12 @@ impl Hand {
             for task in &tasks {
                 self.space.desk.confirm(*task);
             }
-            if let Some((brief, stop)) = begun {
+            for (brief, stop) in begun {
                 let turn = turn::run_begun(app.clone(), Arc::clone(&self.space), brief, stop);
                 app.0.tracker.spawn(turn);
+            }
+            for plan in ended {
+                app.0.tracker.spawn(app.clone().plan_ended(self.space.scope, plan));
             }
         } else {
             if settled {
@@ -171,7 +203,8 @@ pub(crate) async fn attend(app: &App) -> Result<usize> {
     let left: Vec<_> = projects.map(|tasks| tasks[0].0).collect();
     // Some at a time, so that they share commits.
     let picked = stream::iter(left).map(|scope| pick_up(app, scope)).buffer_unordered(AT_A_TIME);
-    picked.try_fold(0, |all, picked| async move { Ok(all + picked) }).await
+    let picked = picked.try_fold(0, |all, picked| async move { Ok(all + picked) }).await?;
+    Ok(picked + wake_plans(app).await?)
 }
 
 /// Takes over a project's unfinished tasks, if its space is ours to have.
@@ -192,6 +225,58 @@ pub(crate) async fn pick_up(app: &App, scope: Scope) -> Result<usize> {
     let picked = hand.play(app, taken.is_ok());
     taken?;
     Ok(picked)
+}
+
+/// Makes a change that may put work on a space's board, and lets that work begin.
+pub(crate) async fn with_hand<T, F>(app: &App, scope: Scope, work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: for<'c> FnOnce(&'c mut Conn, Arc<Hand>) -> BoxFuture<'c, artel_storage::Result<T>>,
+    F: Clone + Send + 'static,
+{
+    loop {
+        let space = app.0.spaces.get(app, scope).await?;
+        let (app, work) = (app.clone(), work.clone());
+        // On a task of its own: who goes away in the middle must not leave tickets that nobody confirms.
+        let done = app.0.tracker.spawn({
+            let app = app.clone();
+            async move {
+                let hand = Hand::new(&app, &space);
+                let (own, lane) = (Arc::clone(&hand), Lane::Project(scope.project));
+                let done = app.0.storage.db.write(lane, move |conn| work(conn, own)).await;
+                hand.play(&app, done.is_ok());
+                done
+            }
+        });
+        match done.await.map_err(Error::internal)? {
+            // It was closed in between: there is a new one for who asks.
+            Err(artel_storage::Error::Refused(course::SPACE_CLOSED)) => {}
+            done => return Ok(done?),
+        }
+    }
+}
+
+/// Lets a plan go on, if its space is ours.
+pub(crate) async fn go_on(app: &App, scope: Scope, plan: PlanId) -> Result<()> {
+    with_hand(app, scope, move |conn, hand| {
+        Box::pin(async move {
+            if hand.take_over(conn).await? {
+                course::advance(conn, &hand, scope, plan).await?;
+            }
+            Ok(())
+        })
+    })
+    .await
+}
+
+/// Lets plans go on that should, and of which nothing is under way: their node died between two steps, or there was no
+/// room on a queue.
+pub(crate) async fn wake_plans(app: &App) -> Result<usize> {
+    let resting = app.0.storage.db.read(|conn| Box::pin(plans::resting(conn, SOME))).await?;
+    let count = resting.len();
+    let woken = stream::iter(resting).map(|(scope, plan)| go_on(app, scope, plan));
+    woken.buffer_unordered(AT_A_TIME).try_collect::<Vec<()>>().await?;
+    Ok(count)
 }
 
 /// Rests spaces that have nothing to do, closes those that nobody uses, and tells of what is wrong with the others.

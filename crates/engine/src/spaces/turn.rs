@@ -11,7 +11,7 @@ use artel_domain::TaskId;
 use artel_domain::event::TaskStarted;
 use artel_domain::session::{ErrorType, Message};
 use artel_domain::task::Task;
-use artel_storage::{Conn, Lane, Scope, calls, events, leases, sessions, tasks};
+use artel_storage::{Conn, Lane, calls, events, leases, sessions, tasks};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,7 @@ use super::ending::{Ending, end};
 use super::patience::Patience;
 use super::work::Progress;
 use super::{Space, work};
+use crate::plans::words;
 use crate::{App, Error, Result};
 
 /// What an agent is told of the conversation.
@@ -74,7 +75,7 @@ pub(super) async fn run(app: App, space: Arc<Space>, ticket: Ticket, stop: Cance
 
 /// Runs a task that is on disk as running.
 pub(super) async fn run_begun(app: App, space: Arc<Space>, brief: Brief, stop: CancellationToken) {
-    let answer = match attempt(&app, space.scope, &brief, stop).await {
+    let answer = match attempt(&app, &space, &brief, stop).await {
         Ok(answer) => answer,
         Err(error) => {
             tell(&space, brief.task.id, &error);
@@ -93,13 +94,17 @@ fn tell(space: &Space, task: TaskId, error: &Error) {
 /// Does the work and ends the task, unless it is stopped.
 async fn attempt(
     app: &App,
-    scope: Scope,
+    space: &Arc<Space>,
     brief: &Brief,
     stop: CancellationToken,
 ) -> Result<Option<Message>> {
-    let task = &brief.task;
-    let limit = app.0.settings.direct_timeout;
-    let used = app.clock().now().since(task.created_at).saturating_sub(brief.waited);
+    let (scope, task) = (space.scope, &brief.task);
+    // A message counts from when it was sent, a task of a plan from when its turn came.
+    let (limit, since) = match task.plan {
+        None => (app.0.settings.direct_timeout, task.created_at),
+        Some(_) => (app.0.settings.plan_task_timeout, task.started_at.unwrap_or(task.created_at)),
+    };
+    let used = app.clock().now().since(since).saturating_sub(brief.waited);
     let patience = Patience::new(limit.saturating_sub(used));
     let answer = async {
         match app.0.cache.get(scope, task.agent_id).await {
@@ -124,7 +129,15 @@ async fn attempt(
             Ending::failed(String::new(), ErrorType::Execution, "The agent's work broke off by a fault of the server")
         }),
     };
-    end(app, scope, task, answered).await
+    Ok(end(app, space, task, answered).await?.and_then(|left| left.answer))
+}
+
+/// What a task asks of its agent: the message, or what its plan says.
+pub(super) async fn asked(conn: &mut Conn, task: &Task) -> artel_storage::Result<String> {
+    match &task.plan {
+        None => Ok(sessions::message(conn, task.session_id, task.message_id).await?.content),
+        Some(place) => words::asked(conn, place).await,
+    }
 }
 
 /// Marks the task as running; `None` when it was ended before it could.
@@ -139,10 +152,11 @@ async fn start(app: &App, space: &Space, ticket: Ticket) -> Result<Option<Brief>
                 return Ok(None);
             }
             let task = tasks::get(conn, scope, ticket.task).await?;
-            let event = TaskStarted { task_id: task.id, agent_id: task.agent_id };
+            let event =
+                TaskStarted { task_id: task.id, agent_id: task.agent_id, plan: task.plan.clone() };
             events::append(conn, scope.project, Some(task.session_id), now, &event.into()).await?;
-            let asked = sessions::message(conn, task.session_id, task.message_id).await?;
-            Ok(Some(Brief::read(conn, task, asked.content).await?.resumed(conn).await?))
+            let asked = asked(conn, &task).await?;
+            Ok(Some(Brief::read(conn, task, asked).await?.resumed(conn).await?))
         })
     });
     Ok(started.await?)

@@ -5,13 +5,14 @@
 
 use std::time::Duration;
 
-use artel_domain::{AgentId, ProjectId, TaskId, ToolCallId, UserId};
+use artel_domain::{AgentId, PlanId, ProjectId, TaskId, ToolCallId, UserId};
 use artel_storage::bus::Heard;
 use artel_storage::{Scope, agents};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use super::keeping;
 use crate::{App, Kind, Result};
 
 const CHANNEL: &str = "artel:spaces";
@@ -33,6 +34,7 @@ pub(crate) enum Word {
     CacheCleared,
     TaskEnded(TaskId),
     CallMoved(ToolCallId),
+    PlanMoved(PlanId),
     /// Everything was stopped: by a reset, or with the project.
     SpaceClosed,
 }
@@ -69,6 +71,14 @@ impl App {
                 }
             }
             Word::CallMoved(call) => self.0.calls.ring(call),
+            Word::PlanMoved(plan) => {
+                self.0.plans.ring(plan);
+                // Who has the space lets it go on.
+                let space = self.0.spaces.find(scope.project);
+                if space.is_some_and(|space| space.lease().is_some()) {
+                    keeping::go_on(self, scope, plan).await?;
+                }
+            }
             Word::SpaceClosed => {
                 self.0.spaces.close(scope.project);
                 self.0.cache.clear_here(scope.project).await;

@@ -124,7 +124,10 @@ impl Work<'_> {
             Err(error) => {
                 tracing::warn!(task = %task_id, %error, "a task goes on without its memory");
                 let detail = format!("Without memory: {error}");
-                (Vec::new(), TaskProgress { task_id, agent_id, detail }.into())
+                (
+                    Vec::new(),
+                    TaskProgress { task_id, agent_id, plan: task.plan.clone(), detail }.into(),
+                )
             }
         };
         self.tell(event).await;
@@ -181,6 +184,7 @@ impl Work<'_> {
             system: config.system_prompt.clone(),
             messages: messages.to_vec(),
             tools: tools.to_vec(),
+            must_call: None,
             temperature: config.temperature,
             max_tokens: config.max_tokens,
             first_piece: FIRST_PIECE,
@@ -223,7 +227,8 @@ impl Work<'_> {
     fn say(&mut self, text: String) {
         self.text.push_str(&text);
         let task = &self.brief.task;
-        let delta = MessageDelta { task_id: task.id, agent_id: task.agent_id, text };
+        let (task_id, agent_id, plan) = (task.id, task.agent_id, task.plan.clone());
+        let delta = MessageDelta { task_id, agent_id, plan, text };
         self.app.0.feeds.whisper(self.scope.project, task.session_id, &delta.into());
     }
 
@@ -262,7 +267,8 @@ impl Work<'_> {
         let task = &self.brief.task;
         let how = if done.failed { "failed" } else { "used" };
         let detail = format!("Tool {how}: {}", call.name);
-        self.tell(TaskProgress { task_id: task.id, agent_id: task.agent_id, detail }.into()).await;
+        let (task_id, agent_id, plan) = (task.id, task.agent_id, task.plan.clone());
+        self.tell(TaskProgress { task_id, agent_id, plan, detail }.into()).await;
         let ToolCall { id, name, arguments } = call;
         // What a search of the memory gave is in the memory as it is.
         if name != MemorySearch::NAME {

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 41] = [
+pub(crate) const KEYS: [Key; 45] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -87,6 +87,14 @@ pub(crate) const KEYS: [Key; 41] = [
         "how long a person has to decide, unless they set their own time",
     ),
     key("direct_timeout", Seconds(30), "how long an agent may take to answer a message"),
+    key("plan_task_timeout", Seconds(600), "how long an agent may take for a task of a plan"),
+    key("plan_parallel", Number(3), "tasks of one plan that run at a time"),
+    key(
+        "planner_model",
+        Unset,
+        "the model that plans where no agent is the orchestrator; unset: that of the first agent with a real one",
+    ),
+    key("planner_timeout", Seconds(5), "how long a model may plan before it is done without one"),
     key("space_idle", Seconds(30 * 60), "a space that nobody has used for so long is let go"),
     key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),
     key("reconcile_every", Seconds(5), "how often what was left is picked up"),

@@ -3,12 +3,16 @@
 use std::convert::Infallible;
 
 use artel_domain::memory::Recollection;
+use artel_domain::plan;
 use artel_domain::session::{ErrorType, Message, Outcome, Role, Session, Usage};
 use artel_domain::task::Task;
-use artel_domain::{AgentId, MessageId, ProjectId, SessionId, TaskId, Timestamp};
+use artel_domain::{
+    AgentId, ApprovalId, MessageId, PlanId, ProjectId, SessionId, TaskId, Timestamp,
+};
 use artel_engine::feeds::{Batch, Subscription};
 use artel_engine::{
-    App, Caller, CreateSession, Error, Listed, RenameSession, SendMessage, Sent, Which,
+    App, Caller, CreateSession, Error, Listed, PlanView, RenameSession, SendMessage, Sent, Taken,
+    Which,
 };
 use axum::Json;
 use axum::body::Body as Outgoing;
@@ -24,6 +28,7 @@ use utoipa::ToSchema;
 use super::Http;
 use super::error::{Answer, ErrorBody};
 use super::extract::{Authenticated, Body, Ids, OptionalBody, Paging, Parameters};
+use super::plans::Patience;
 use super::responses::{Intake, Lookup};
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -49,9 +54,11 @@ pub(super) struct AnswerBody {
     agent_id: Option<AgentId>,
     task_id: Option<TaskId>,
     timestamp: Timestamp,
-    /// Always `direct`: an agent was called by name.
+    /// `direct` from the agent that was named, or `orchestrated` from all that worked on a plan.
     #[schema(example = "direct")]
     mode: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_id: Option<PlanId>,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -65,9 +72,16 @@ pub(super) struct AnswerBody {
 impl From<Message> for AnswerBody {
     fn from(message: Message) -> Self {
         let Message { id, role, content, agent_id, task_id, timestamp, outcome } = message;
-        let nothing =
-            Outcome { success: true, error: None, error_type: None, usage: None, context: vec![] };
-        let Outcome { success, error, error_type, usage, context } = outcome.unwrap_or(nothing);
+        let nothing = Outcome {
+            success: true,
+            error: None,
+            error_type: None,
+            usage: None,
+            context: vec![],
+            plan_id: None,
+        };
+        let Outcome { success, error, error_type, usage, context, plan_id } =
+            outcome.unwrap_or(nothing);
         Self {
             id,
             role,
@@ -75,7 +89,8 @@ impl From<Message> for AnswerBody {
             agent_id,
             task_id,
             timestamp,
-            mode: "direct",
+            mode: if plan_id.is_some() { "orchestrated" } else { "direct" },
+            plan_id,
             success,
             error,
             error_type,
@@ -196,14 +211,43 @@ pub(super) async fn messages(
     Ok(Json(Messages { messages, total, session_id: session }))
 }
 
-/// Send a message to an agent and wait for its answer. With `Accept: text/event-stream` the answer comes as it is
-/// written: `message_delta` events (and `task_progress`, `tool_approval_request` and `agent_question` between them), and
-/// then the whole as `message`. Going away does not stop the work.
+/// A request that became a plan, and is being worked on.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Planned {
+    plan_id: PlanId,
+    /// Always `orchestrated`.
+    #[schema(example = "orchestrated")]
+    mode: &'static str,
+    status: plan::Status,
+    /// What to decide, when it waits for approval.
+    approval_id: Option<ApprovalId>,
+    plan: PlanView,
+}
+
+impl From<PlanView> for Planned {
+    fn from(view: PlanView) -> Self {
+        Self {
+            plan_id: view.plan.id,
+            mode: "orchestrated",
+            status: view.plan.status,
+            approval_id: view.plan.approval_id,
+            plan: view,
+        }
+    }
+}
+
+/// Send a message. To an agent that it names, the answer is waited for. Without one it is planned: the plan is answered
+/// at once (or asks for approval), and with `wait` the answer of all agents together, if it is there in time.
+///
+/// With `Accept: text/event-stream` the answer comes as it is written: `message_delta` events (and `task_started`,
+/// `task_progress`, `plan_request`, `tool_approval_request`, `agent_question` and so on between them), and then the
+/// whole as `message`. Going away does not stop the work.
 #[utoipa::path(
     post, path = "/my/projects/{project_id}/chat/{session_id}/message", tag = "chat",
     params(
         ("project_id" = ProjectId, Path),
         ("session_id" = SessionId, Path),
+        Patience,
         ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255,
             description = "The same key again is the same message, and has the same answer"),
         ("Accept" = Option<String>, Header, description = "text/event-stream for a streamed answer"),
@@ -214,6 +258,7 @@ pub(super) async fn messages(
             (AnswerBody = "application/json"),
             (AnswerBody = "text/event-stream"),
         )),
+        (status = 202, description = "It is planned, and being worked on or waiting for approval", body = Planned),
         (status = 409, description = "The agent is not registered", body = ErrorBody),
         (status = 503, description = "The agent's queue is full", body = ErrorBody),
         Lookup,
@@ -224,48 +269,88 @@ pub(super) async fn send(
     State(http): State<Http>,
     Authenticated(caller): Authenticated,
     Ids((project, session)): Ids<(ProjectId, SessionId)>,
+    Parameters(patience): Parameters<Patience>,
     headers: HeaderMap,
     body: Body<SendMessage>,
 ) -> Answer<Response> {
-    let app = http.app();
+    let (app, time) = (http.app(), patience.time()?);
     let accept =
         headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    if !accept.contains("text/event-stream") {
-        let Sent { task, .. } = app.send(&caller, project, session, body.input, body.key).await?;
-        let answer = app.outcome(&caller, &task).await?;
+    if accept.contains("text/event-stream") {
+        // Listening starts before the message is sent, so that no text is missed.
+        let subscription = app.subscribe(&caller, project, Some(session), None).await?;
+        let taken = app.send(&caller, project, session, body.input, body.key).await?;
+        return Ok(streamed(subscription, app.clone(), caller, taken));
+    }
+    let view = match app.send(&caller, project, session, body.input, body.key).await? {
+        Taken::Direct(Sent { task, .. }) => {
+            let answer = app.outcome(&caller, &task).await?;
+            return Ok(Json(AnswerBody::from(answer)).into_response());
+        }
+        Taken::Planned(view) => *view,
+    };
+    let view = match time {
+        Some(time) => app.await_plan(&caller, project, view.plan.id, time).await?,
+        None => view,
+    };
+    if time.is_some()
+        && view.plan.status.is_final()
+        && let Some(answer) = app.plan_answer(&caller, &view.plan).await?
+    {
         return Ok(Json(AnswerBody::from(answer)).into_response());
     }
-    // Listening starts before the message is sent, so that no text is missed.
-    let subscription = app.subscribe(&caller, project, Some(session), None).await?;
-    let Sent { task, .. } = app.send(&caller, project, session, body.input, body.key).await?;
-    let stream = written(subscription, task.id, outcome(app.clone(), caller, task));
-    let mut response = Response::new(Outgoing::from_stream(stream));
+    Ok((StatusCode::ACCEPTED, Json(Planned::from(view))).into_response())
+}
+
+fn streamed(subscription: Subscription, app: App, caller: Caller, taken: Taken) -> Response {
+    let (about, whole): (_, Whole) = match taken {
+        Taken::Direct(Sent { task, .. }) => {
+            (task.id.to_string(), async move { app.outcome(&caller, &task).await }.boxed())
+        }
+        Taken::Planned(view) => {
+            let PlanView { plan, .. } = *view;
+            let about = plan.id.to_string();
+            let whole = async move {
+                let ended = app.plan_settled(&caller, plan.project_id, plan.id).await?;
+                let answer = app.plan_answer(&caller, &ended.plan).await?;
+                answer.ok_or_else(|| Error::not_found("answer"))
+            };
+            (about, whole.boxed())
+        }
+    };
+    let mut response = Response::new(Outgoing::from_stream(written(subscription, about, whole)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    response
 }
 
 /// What whoever waits for an answer is told meanwhile.
-const TOLD: [&str; 4] =
-    ["message_delta", "task_progress", "tool_approval_request", "agent_question"];
+const TOLD: [&str; 11] = [
+    "message_delta",
+    "task_started",
+    "task_progress",
+    "task_completed",
+    "task_failed",
+    "task_cancelled",
+    "task_plan_created",
+    "plan_request",
+    "plan_status_changed",
+    "tool_approval_request",
+    "agent_question",
+];
 
 type Whole = BoxFuture<'static, artel_engine::Result<Message>>;
 
-fn outcome(app: App, caller: Caller, task: Task) -> Whole {
-    async move { app.outcome(&caller, &task).await }.boxed()
-}
-
-/// The answer as it is written, and then the whole.
+/// The answer as it is written, and then the whole. `about` is the id of the task or plan that it comes of.
 fn written(
     subscription: Subscription,
-    task: TaskId,
+    about: String,
     whole: Whole,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let task = task.to_string();
     futures_util::stream::unfold(Some((subscription, whole)), move |state| {
-        let task = task.clone();
+        let about = about.clone();
         async move {
             let (mut subscription, mut whole) = state?;
             loop {
@@ -279,11 +364,10 @@ fn written(
                     // The server is stopping; the answer is kept and can be read later.
                     Ok(Batch::End(_)) | Err(_) => return None,
                 };
-                let text: Vec<u8> = frames
-                    .iter()
-                    .filter(|frame| TOLD.iter().any(|kind| frame.is(kind)) && frame.mentions(&task))
-                    .flat_map(|frame| frame.sse().to_vec())
-                    .collect();
+                let told = frames.iter().filter(|frame| {
+                    TOLD.iter().any(|kind| frame.is(kind)) && frame.mentions(&about)
+                });
+                let text: Vec<u8> = told.flat_map(|frame| frame.sse().to_vec()).collect();
                 if !text.is_empty() {
                     return Some((Ok(Bytes::from(text)), Some((subscription, whole))));
                 }

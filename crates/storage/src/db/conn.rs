@@ -320,6 +320,13 @@ impl Row<'_> {
         }
     }
 
+    pub(crate) fn optional_real(&self, column: usize) -> Result<Option<f64>> {
+        match self {
+            Self::Sqlite(row) => Ok(row.get(column)?),
+            Self::Postgres(row) => Ok(row.try_get(column)?),
+        }
+    }
+
     pub(crate) fn text(&self, column: usize) -> Result<String> {
         match self {
             Self::Sqlite(row) => Ok(row.get(column)?),
