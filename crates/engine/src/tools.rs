@@ -20,8 +20,10 @@ use utoipa::ToSchema;
 
 use crate::memory::recall::MemorySearch;
 use crate::{App, Result};
+use result::ReadResult;
 
 pub(crate) mod question;
+pub(crate) mod result;
 
 /// The most that a tool's result may have, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -53,7 +55,8 @@ pub(crate) struct Tools(BTreeMap<String, Arc<dyn Tool>>);
 
 impl Tools {
     pub(crate) fn new() -> Self {
-        let all: [Arc<dyn Tool>; 2] = [Arc::new(ListAgents), Arc::new(MemorySearch)];
+        let all: [Arc<dyn Tool>; 3] =
+            [Arc::new(ListAgents), Arc::new(MemorySearch), Arc::new(ReadResult)];
         Self(all.into_iter().map(|tool| (tool.spec().name, tool)).collect())
     }
 

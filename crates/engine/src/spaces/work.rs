@@ -28,6 +28,7 @@ use crate::App;
 use crate::calls::{Wanted, Wisher};
 use crate::memory::keeping::Happened;
 use crate::memory::recall::{self, MemorySearch};
+use crate::tools::result::ReadResult;
 use crate::tools::{Done, waits_for_others};
 
 /// What an agent is told of the conversation.
@@ -136,7 +137,10 @@ impl Work<'_> {
 
     async fn run(&mut self, context: &[Recollection]) -> End {
         let names = self.agent.config.tools.iter().map(|tool| tool.0.as_str());
-        let tools = self.app.0.tools.offered(names);
+        // Whoever works on a plan can read on in what others gave for it.
+        let planned = self.brief.task.plan.as_ref().map(|_| ReadResult::NAME);
+        let more = planned.filter(|name| !names.clone().any(|it| it == *name));
+        let tools = self.app.0.tools.offered(names.chain(more));
         let mut messages = conversation(self.brief, context);
         let Progress { steps: mut earlier, usage } = self.brief.progress.clone();
         self.progress.usage = usage;

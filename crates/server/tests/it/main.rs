@@ -17,6 +17,7 @@ mod conventions;
 mod events;
 mod memory;
 mod models;
+mod plans;
 mod projects;
 mod remembering;
 mod running;
@@ -89,6 +90,13 @@ impl World {
         let asked =
             std::process::Command::new("redis-cli").args(["-u", &url, "exists", key]).output();
         Some(String::from_utf8(asked.unwrap().stdout).unwrap().trim() == "1")
+    }
+
+    /// How many seconds a key in Redis has to live; `None` without a Redis.
+    pub(crate) fn lives(&self, key: &str) -> Option<i64> {
+        let url = self.redis.as_ref()?.url();
+        let asked = std::process::Command::new("redis-cli").args(["-u", &url, "ttl", key]).output();
+        String::from_utf8(asked.unwrap().stdout).unwrap().trim().parse().ok()
     }
 
     /// Whether the collection of an agent is there, by the path of its memory.
