@@ -51,5 +51,7 @@ crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=
 	$(CRASH) memory --artel $(ARTEL) --seed $(SEED)
 	$(CRASH) approvals --artel $(ARTEL) --seed $(SEED) --database sqlite --kill-every 20
 	$(CRASH) approvals --artel $(ARTEL) --seed $(SEED) --database postgres --kill-every 20
+	$(CRASH) plans --artel $(ARTEL) --seed $(SEED) --database sqlite --plans 1000 --most-tasks 500
+	$(CRASH) plans --artel $(ARTEL) --seed $(SEED) --database postgres --plans 200 --most-tasks 500
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::{approvals, memories, talk};
+use artel_testkit::{approvals, memories, plans, talk};
 
 const ARTEL: &str = env!("CARGO_BIN_EXE_artel");
 
@@ -161,4 +161,29 @@ fn approvals_at_the_same_moment_on_sqlite() {
 #[test]
 fn approvals_at_the_same_moment_on_postgres() {
     decides(Store::Postgres);
+}
+
+/// OR-11.3, OR-11.5: random plans under kills go on where they were, and nothing that is done is done twice; OR-4.2,
+/// OR-9.2, OR-9.3, OR-9.4: no task begins before those that it needs are done, whatever fails stops what needs it and
+/// nothing else, and limits hold throughout.
+fn executes(store: Store) {
+    let options = plans::Options {
+        artel: ARTEL.into(),
+        store,
+        plans: 24,
+        most_tasks: 40,
+        kill_every: 200..1_500,
+        seed: 1,
+    };
+    holds(&plans::run(&options).unwrap());
+}
+
+#[test]
+fn plans_under_kills_on_sqlite() {
+    executes(Store::Sqlite);
+}
+
+#[test]
+fn plans_under_kills_on_postgres() {
+    executes(Store::Postgres);
 }

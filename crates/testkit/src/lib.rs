@@ -14,6 +14,7 @@ pub mod approvals;
 pub mod client;
 pub mod crash;
 pub mod memories;
+pub mod plans;
 pub mod postgres;
 pub mod process;
 pub mod qdrant;

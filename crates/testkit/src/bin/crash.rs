@@ -5,6 +5,7 @@
 //!     crash talk --artel target/release/artel --users 200 --projects 5 --seconds 60
 //!     crash memory --artel target/release/artel --kills 200
 //!     crash approvals --artel target/release/artel --rounds 2000 --kill-every 200
+//!     crash plans --artel target/release/artel --plans 1000 --most-tasks 500
 //!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
 //!
 //! Ends with 1 when a promise broke, and names each.
@@ -18,7 +19,7 @@ use std::time::Duration;
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
-use artel_testkit::{approvals, memories, talk};
+use artel_testkit::{approvals, memories, plans, talk};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Kills the server again and again under load and checks that no promise broke.
@@ -41,6 +42,27 @@ enum Command {
     Memory(Memory),
     /// Approvals that many decide at once, on a server that is killed among the answers.
     Approvals(Approvals),
+    /// Random plans that are run, stopped and tried again, on a server that is killed again and again.
+    Plans(Plans),
+}
+
+#[derive(Debug, Args)]
+struct Plans {
+    /// The binary under test.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value = "sqlite")]
+    database: Database,
+    #[arg(long, default_value_t = 40)]
+    plans: usize,
+    /// Tasks of the largest plans.
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=500))]
+    most_tasks: u16,
+    /// From kill to kill, on average, in milliseconds.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..))]
+    kill_every: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Debug, Args)]
@@ -189,6 +211,7 @@ fn main() -> Result<ExitCode> {
         (Some(Command::Talk(options)), _) => talk(&options)?,
         (Some(Command::Memory(options)), _) => memory(&options)?,
         (Some(Command::Approvals(options)), _) => approvals(&options)?,
+        (Some(Command::Plans(options)), _) => plans(&options)?,
         (None, Some(options)) => kill(&options)?,
         (None, None) => {
             <Arguments as clap::CommandFactory>::command().print_help()?;
@@ -252,6 +275,20 @@ fn approvals(options: &Approvals) -> Result<bool> {
         store: options.database.into(),
         rounds: options.rounds,
         kill_every: options.kill_every,
+        seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
+}
+
+fn plans(options: &Plans) -> Result<bool> {
+    println!("{:?}, seed {}", options.database, options.seed);
+    let outcome = plans::run(&plans::Options {
+        artel: options.artel.clone(),
+        store: options.database.into(),
+        plans: options.plans,
+        most_tasks: options.most_tasks.into(),
+        kill_every: options.kill_every / 5..options.kill_every * 9 / 5,
         seed: options.seed,
     })?;
     print!("{outcome}");
