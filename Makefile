@@ -12,6 +12,8 @@ CRASH  := target/release/crash
 DATA   ?= .artel
 # The local embedding model; fetched once, beside the data of `make run`.
 WEIGHTS ?= $(DATA)/models/all-MiniLM-L6-v2
+# The peer of plans; fetched once, beside the program that measures.
+LANGGRAPH := target/release/langgraph
 
 help: ## Show this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
@@ -38,6 +40,7 @@ fmt: ## Format the code
 
 bench: setup ## Measure beside the peers, all in one run
 	cargo build --release -p artel -p artel-bench --features artel-bench/peers
+	@scripts/fetch-langgraph.sh $(LANGGRAPH) || echo "bench: going on without LangGraph"
 	scripts/with-services.sh target/release/artel-bench
 
 crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)

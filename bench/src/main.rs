@@ -22,6 +22,7 @@ mod memory;
 mod messages;
 mod peer;
 mod place;
+mod plans;
 mod report;
 mod start;
 mod tools;
@@ -60,6 +61,9 @@ struct Arguments {
     /// Where to put data, to measure another disk; beside this program if not given.
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Where `LangGraph` is; beside this program if not given (scripts/fetch-langgraph.sh brings it).
+    #[arg(long, value_name = "DIR")]
+    langgraph: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,6 +92,8 @@ enum Name {
     Tools,
     /// An agent's memory, searched and stored.
     Memory,
+    /// A plan's steps, alone and many at once, planning, and what a kill leaves.
+    Plans,
     /// 2,000 spaces that nobody uses.
     IdleSpaces,
     /// An event to 500 listeners.
@@ -110,7 +116,7 @@ fn main() -> Result<()> {
         None => {}
     }
     artel_testkit::process::raise_open_files(OPEN_FILES)?;
-    let place = Place::find(arguments.artel, arguments.folder.as_deref())?;
+    let place = Place::find(arguments.artel, arguments.folder.as_deref(), arguments.langgraph)?;
     let mut report = Report::new(arguments.json);
     for name in Name::value_variants() {
         if arguments.only.is_empty() || arguments.only.contains(name) {
@@ -129,6 +135,7 @@ fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
         Name::Messages => messages::measure(place, report),
         Name::Tools => tools::measure(place, report),
         Name::Memory => memory::measure(place, report),
+        Name::Plans => plans::measure(place, report),
         Name::IdleSpaces => idle_spaces::measure(place, report),
         Name::Fanout => fanout::measure(place, report),
         Name::IdleStreams => idle_streams::measure(place, report),

@@ -13,10 +13,15 @@ pub(crate) struct Place {
     artel: PathBuf,
     /// Beside the binaries: `/tmp` may be memory, where nothing is ever written to a disk.
     folder: TempDir,
+    langgraph: PathBuf,
 }
 
 impl Place {
-    pub(crate) fn find(artel: Option<PathBuf>, folder: Option<&Path>) -> Result<Self> {
+    pub(crate) fn find(
+        artel: Option<PathBuf>,
+        folder: Option<&Path>,
+        langgraph: Option<PathBuf>,
+    ) -> Result<Self> {
         let own = std::env::current_exe()?;
         let beside = own.parent().context("a program is in a folder")?;
         let artel = artel.unwrap_or_else(|| beside.join("artel"));
@@ -27,11 +32,17 @@ impl Place {
         );
         let folder =
             tempfile::Builder::new().prefix("artel-bench-").tempdir_in(folder.unwrap_or(beside))?;
-        Ok(Self { artel: artel.canonicalize()?, folder })
+        let langgraph = langgraph.unwrap_or_else(|| beside.join("langgraph"));
+        Ok(Self { artel: artel.canonicalize()?, folder, langgraph })
     }
 
     pub(crate) fn artel(&self) -> &Path {
         &self.artel
+    }
+
+    /// Where `LangGraph` is, if it was fetched.
+    pub(crate) fn langgraph(&self) -> &Path {
+        &self.langgraph
     }
 
     /// A path in the folder.

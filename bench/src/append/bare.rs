@@ -41,7 +41,7 @@ impl Sqlite {
     }
 
     /// How long each took, and all of them.
-    pub(super) fn commits(&mut self, count: usize) -> Result<(Vec<Duration>, Duration)> {
+    pub(crate) fn commits(&mut self, count: usize) -> Result<(Vec<Duration>, Duration)> {
         let mut spans = Vec::with_capacity(count);
         let begin = Instant::now();
         for _ in 0..count {
