@@ -274,8 +274,8 @@ pub async fn turn(
     let turned = conn
         .execute(
             "update task_plans set status = ?3, note = ?4,
-                    started_at = case when ?5 = 1 then coalesce(started_at, ?7) else started_at end,
-                    finished_at = case when ?6 = 1 then ?7 else null end
+                    started_at = case when cast(?5 as bigint) = 1 then coalesce(started_at, ?7) else started_at end,
+                    finished_at = case when cast(?6 as bigint) = 1 then cast(?7 as bigint) else null end
              where id = ?1 and status = ?2",
             values![id, from.as_str(), to.as_str(), note, begins, to.is_final(), at],
         )
@@ -336,7 +336,7 @@ pub async fn end_attempt(conn: &mut Conn, it: &Attempted<'_>) -> Result<bool> {
     let ended = conn
         .execute(
             "update task_plan_tasks set status = ?4, result = ?5, error = ?6, usage = coalesce(?7, usage),
-                    actual_cost = case when ?8 = 1 then coalesce(actual_cost, 0.0) + ?9 else actual_cost end,
+                    actual_cost = case when cast(?8 as bigint) = 1 then coalesce(actual_cost, 0.0) + ?9 else actual_cost end,
                     finished_at = ?10
              where plan_id = ?1 and task_id = ?2 and attempt_id = ?3 and status = 'executing'",
             values![

@@ -24,6 +24,9 @@ impl App {
     ) -> Result<PlanView> {
         let scope = Scope { user: caller.user, project };
         let before = self.plan(caller, project, id).await?;
+        if !matches!(before.plan.status, Status::Pending | Status::WaitingApproval) {
+            return Err(not_now("begun"));
+        }
         let team = Team::of(self, scope).await?;
         let tasks = edited(&before.tasks, &input.into_inner())?;
         let draft = Draft { title: String::new(), tasks };

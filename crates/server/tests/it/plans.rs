@@ -26,7 +26,7 @@ text = 'a b c d e f g h i j k l m n o p q r s t u v w x y z'
 pause_ms = 5000
 [[rules]]
 when = 'SLOW'
-text = 'slow: one two three four five six'
+text = 'took its time: one two three four five six'
 pause_ms = 50
 [[rules]]
 when = 'LONG'
@@ -150,7 +150,7 @@ impl Bench {
             tokio::time::timeout(Duration::from_millis(700), events.numbered()).await
         {
             if kinds.contains(&frame.event.as_str()) {
-                let data: Value = serde_json::from_str(&frame.data).unwrap();
+                let data = &frame.data;
                 told.push((frame.event, data["payload"].clone()));
             }
         }

@@ -29,7 +29,7 @@ on_both_sides! {
         let ended = bench.ended(&plan).await;
         assert_eq!(ended["status"], "completed", "{ended}");
         assert_eq!((&task(&ended, "done")["attempts"], &task(&ended, "cut")["attempts"]), (&json!(1), &json!(2)));
-        assert_eq!(task(&ended, "cut")["result"], "slow: one two three four five six");
+        assert_eq!(task(&ended, "cut")["result"], "took its time: one two three four five six");
         let told = bench.told(&["task_failed", "task_completed"]).await;
         let told: Vec<_> = told.iter().map(|(kind, it)| (kind.as_str(), it["plan"]["task"].as_str().unwrap(), it["error_type"].as_str())).collect();
         assert_eq!(told, [
