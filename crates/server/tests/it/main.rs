@@ -17,6 +17,7 @@ mod conventions;
 mod events;
 mod memory;
 mod models;
+mod plans_terminal;
 mod projects;
 mod remembering;
 mod running;
