@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use artel_domain::approval::Decision;
 use artel_domain::plan::{self, Status};
-use artel_domain::{Clock, SystemClock};
+use artel_domain::{Clock, PlanId, SystemClock};
 use artel_engine::PlanView;
 use artel_tools::show::{visible, visible_lines};
 use clap::{Args, Subcommand};
@@ -189,10 +189,8 @@ impl Desk<'_> {
             return self.show(&view, false, &format!("\nRun it: artel plan run {}", view.plan.id));
         }
         let mut screen = self.screen();
-        if !self.json {
-            screen.say(&format!("{}\n", self.picture(&view, false)));
-        }
-        self.execute(&view, yes, screen).await
+        self.introduce(&view, &mut screen);
+        self.execute(view.plan.id, yes, screen).await
     }
 
     async fn carry_out(&self, command: Command) -> anyhow::Result<()> {
@@ -214,8 +212,8 @@ impl Desk<'_> {
                 self.show(&view, all, &answer.unwrap_or_default())
             }
             Command::Run { yes, .. } => {
-                let view = self.plans.get(id).await?;
-                self.execute(&view, yes, screen).await
+                self.introduce(&self.plans.get(id).await?, &mut screen);
+                self.execute(id, yes, screen).await
             }
             Command::Approve { comment, no_wait, .. } => {
                 let watch = Watch::open(self.plans, &mut screen).await?;
@@ -246,6 +244,7 @@ impl Desk<'_> {
                 self.go_on(watch, view, no_wait).await
             }
             Command::Watch { .. } => {
+                self.introduce(&self.plans.get(id).await?, &mut screen);
                 let watch = Watch::open(self.plans, &mut screen).await?;
                 let view = self.plans.get(id).await?;
                 self.go_on(watch, view, false).await
@@ -254,11 +253,11 @@ impl Desk<'_> {
     }
 
     /// Lets a plan run and follows it; `yes` approves it where somebody has to.
-    async fn execute(&self, view: &PlanView, yes: bool, mut screen: Screen) -> anyhow::Result<()> {
+    async fn execute(&self, id: PlanId, yes: bool, mut screen: Screen) -> anyhow::Result<()> {
         let watch = Watch::open(self.plans, &mut screen).await?;
-        let mut view = self.plans.execute(view.plan.id).await?;
+        let mut view = self.plans.execute(id).await?;
         if yes && view.plan.status == Status::WaitingApproval {
-            view = self.plans.decide(view.plan.id, Decision::Approve, None).await?;
+            view = self.plans.decide(id, Decision::Approve, None).await?;
         }
         self.go_on(watch, view, false).await
     }
@@ -308,6 +307,13 @@ impl Desk<'_> {
             return print(&json!(view).to_string());
         }
         print(&state(&view.plan))
+    }
+
+    /// Shows a plan that will be followed.
+    fn introduce(&self, view: &PlanView, screen: &mut Screen) {
+        if !self.json {
+            screen.say(&format!("{}\n", self.picture(view, false)));
+        }
     }
 
     fn picture(&self, view: &PlanView, all: bool) -> String {

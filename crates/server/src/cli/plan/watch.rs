@@ -52,14 +52,14 @@ impl<'a> Watch<'a> {
     pub(super) async fn follow(mut self, view: PlanView) -> anyhow::Result<PlanView> {
         let (id, mut interrupt) = (view.plan.id, signal(SignalKind::interrupt())?);
         tokio::select! {
-            ended = self.to_the_end(view) => ended,
+            ended = self.until_ended(view) => ended,
             _ = interrupt.recv() => bail!(
                 "the plan goes on; follow it with `artel plan watch {id}`, stop it with `artel plan cancel {id}`"
             ),
         }
     }
 
-    async fn to_the_end(&mut self, mut view: PlanView) -> anyhow::Result<PlanView> {
+    async fn until_ended(&mut self, mut view: PlanView) -> anyhow::Result<PlanView> {
         let (id, mut live) = (view.plan.id, Live::from(&view));
         for step in live.so_far() {
             self.screen.step(&step);
