@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use artel_domain::{ClientId, Role, SystemClock};
 use artel_engine::{Error, Kind};
+use artel_tools::show::visible_lines;
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use tokio_util::sync::CancellationToken;
@@ -23,11 +24,13 @@ pub(crate) mod connection;
 mod doctor;
 mod local;
 mod memory;
+pub(crate) mod plan;
 mod policy;
 mod settings;
 mod up;
 
 use connection::Connection;
+use plan::pen::Pen;
 
 /// Gives every project a team of AI agents.
 #[derive(Debug, Parser)]
@@ -103,14 +106,18 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Talk to an agent of a project: one message, or a conversation.
+    /// Have the team do something: it is planned, approved where it must be, and done.
+    Plan(plan::Planning),
+    /// List the newest plans.
+    Plans(plan::Listing),
+    /// Talk to the team of a project, or to one agent of it: one message, or a conversation.
     Chat {
         /// The message; without one, a conversation line by line.
         text: Option<String>,
         /// The project's id; not needed when you have just one.
         #[arg(long, value_name = "ID")]
         project: Option<String>,
-        /// The agent's name or id; without one, the project's first.
+        /// The agent's name or id; without one the message is planned, and everybody works on it.
         #[arg(long, value_name = "NAME")]
         agent: Option<String>,
         #[arg(long)]
@@ -172,15 +179,30 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
     match execute(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("artel: {error:#}");
+            eprintln!("artel: {}", visible_lines(&format!("{error:#}")));
             ExitCode::from(exit_code(&error))
         }
     }
 }
 
+/// What was asked for was kept from being done: no fault, but told in the exit code.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Ending {
+    #[error("{0}")]
+    Rejected(String),
+    /// Nobody decided in time.
+    #[error("{0}")]
+    TimedOut(String),
+}
+
 fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Mistake>() {
         return 2;
+    }
+    match error.downcast_ref() {
+        Some(Ending::Rejected(_)) => return 5,
+        Some(Ending::TimedOut(_)) => return 6,
+        None => {}
     }
     match error.downcast_ref::<Error>().map(|error| error.kind) {
         Some(Kind::NotFound) => 3,
@@ -222,9 +244,10 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
                 let stop = CancellationToken::new();
                 let again = serve::signals(stop.clone())?;
                 let id = ClientId::new(&SystemClock);
+                let pen = Pen::of(&environment);
+                let terminal = client::Terminal::new(approve == client::Approve::Ask, pen);
                 let settings =
                     client::Settings { id, connection, project, workspace, approve, environment };
-                let terminal = client::Terminal::new(approve == client::Approve::Ask);
                 tokio::select! {
                     worked = client::run(settings, terminal, stop) => worked,
                     () = again => Ok(()),
@@ -235,8 +258,9 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             worked
         }
         Command::Approvals(approvals) => {
-            let connection = connect(&environment())?;
-            runtime()?.block_on(approvals::run(connection, approvals))
+            let environment = environment();
+            let (connection, pen) = (connect(&environment)?, Pen::of(&environment));
+            runtime()?.block_on(approvals::run(connection, approvals, pen))
         }
         Command::Policy(policy) => policy::run(policy),
         Command::User(command) => {
@@ -248,10 +272,20 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             let request = accounts::TokenRequest { name, ttl, create, json };
             runtime()?.block_on(accounts::token(&config, request))
         }
-        Command::Chat { text, project, agent, json } => {
+        Command::Plan(planning) => {
+            let environment = environment();
+            let connection = connect(&environment)?;
+            runtime()?.block_on(plan::run(connection, planning, &environment))
+        }
+        Command::Plans(listing) => {
             let connection = connect(&environment())?;
+            runtime()?.block_on(plan::list(connection, listing))
+        }
+        Command::Chat { text, project, agent, json } => {
+            let environment = environment();
+            let connection = connect(&environment)?;
             let chat = chat::Chat { project, agent, text, json };
-            runtime()?.block_on(chat::run(connection, chat))
+            runtime()?.block_on(chat::run(connection, chat, &environment))
         }
         Command::Memory(memory) => {
             let connection = connect(&environment())?;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::connection::{Connection, text};
 
 mod hands;
-mod stream;
+pub(crate) mod stream;
 pub(crate) mod terminal;
 
 use hands::Hands;

@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::connection::{Connection, text};
+use super::plan::pen::Pen;
 use super::print;
 use crate::client::terminal;
 
@@ -38,10 +39,14 @@ enum Command {
     },
 }
 
-pub(super) async fn run(connection: Connection, approvals: Approvals) -> anyhow::Result<()> {
+pub(super) async fn run(
+    connection: Connection,
+    approvals: Approvals,
+    pen: Pen,
+) -> anyhow::Result<()> {
     let Approvals { command, all, json: as_json } = approvals;
     let (id, body) = match command {
-        None => return list(&connection, all, as_json).await,
+        None => return list(&connection, all, as_json, pen).await,
         Some(Command::Approve { id, comment }) => {
             (id, json!({ "decision": "approve", "comment": comment }))
         }
@@ -57,7 +62,7 @@ pub(super) async fn run(connection: Connection, approvals: Approvals) -> anyhow:
     print(&format!("{}: {id}", text(&decided["status"])))
 }
 
-async fn list(connection: &Connection, all: bool, as_json: bool) -> anyhow::Result<()> {
+async fn list(connection: &Connection, all: bool, as_json: bool, pen: Pen) -> anyhow::Result<()> {
     let which = if all { "" } else { "&status=pending" };
     let found = connection.get(&format!("/my/approvals?limit=100{which}")).await?;
     if as_json {
@@ -72,7 +77,7 @@ async fn list(connection: &Connection, all: bool, as_json: bool) -> anyhow::Resu
             Some("pending") => format!("until {}", text(&approval["expires_at"])),
             _ => format!("{} ({})", text(&approval["status"]), text(&approval["decided_from"])),
         };
-        format!("{}  {state}\n{}", text(&approval["id"]), terminal::question(approval))
+        format!("{}  {state}\n{}", text(&approval["id"]), terminal::question(approval, pen))
     };
     print(&approvals.iter().map(one).collect::<Vec<_>>().join("\n\n"))
 }

@@ -113,12 +113,6 @@ impl Connection {
         }
     }
 
-    pub(crate) async fn first_agent(&self, project: &str) -> anyhow::Result<String> {
-        let agents = self.get(&format!("/my/projects/{project}/agents?limit=1")).await?;
-        let first = agents["agents"][0]["name"].as_str();
-        first.map(str::to_owned).context("the project has no agent; add one first")
-    }
-
     /// The id of the agent that was named by name or id, or of the project's first.
     pub(crate) async fn agent_id(
         &self,

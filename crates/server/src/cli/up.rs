@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::{Address, Connection, text};
 use super::local::{self, Local};
+use super::plan::pen::Pen;
 use super::print;
 use crate::client::{self, Approve, Terminal};
 use crate::config::Config;
@@ -79,7 +80,8 @@ pub(super) async fn run(
                 approve: up.approve,
                 environment: environment.clone(),
             };
-            client::run(settings, Terminal::new(up.approve == Approve::Ask), leave).await
+            let terminal = Terminal::new(up.approve == Approve::Ask, Pen::of(&environment));
+            client::run(settings, terminal, leave).await
         };
         let worked = worked.await;
         stop.cancel();

@@ -20,7 +20,7 @@ const LONGEST: usize = 32 * 1024 * 1024;
 
 /// Why a client cannot go on as it was.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     /// No server answers, or the connection was cut.
     Cut(String),
     /// Another client is active.
@@ -30,8 +30,17 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    pub(super) fn is_standby(&self) -> bool {
+    pub(crate) fn is_standby(&self) -> bool {
         matches!(self, Self::Another(_))
+    }
+
+    /// For who does not try again.
+    pub(crate) fn into_error(self) -> anyhow::Error {
+        match self {
+            Self::Cut(why) => anyhow::anyhow!("no connection to the server ({why})"),
+            Self::Another(who) => anyhow::anyhow!(who),
+            Self::Refused(error) => error,
+        }
     }
 }
 
@@ -46,7 +55,7 @@ impl fmt::Display for Fault {
 }
 
 /// Sends a request and tells faults apart.
-pub(super) async fn checked(request: RequestBuilder) -> Result<Response, Fault> {
+pub(crate) async fn checked(request: RequestBuilder) -> Result<Response, Fault> {
     let sent = tokio::time::timeout(PATIENCE, request.send()).await;
     let response = match sent {
         Err(_) => return Err(Fault::Cut("no answer".to_owned())),
@@ -75,14 +84,14 @@ fn cause(error: &reqwest::Error) -> String {
     innermost.to_string()
 }
 
-pub(super) struct Stream {
+pub(crate) struct Stream {
     pieces: BoxStream<'static, reqwest::Result<Bytes>>,
     pending: Vec<u8>,
 }
 
 impl Stream {
     /// Opens it, from now on or after an event that was seen.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         connection: &Connection,
         path: &str,
         after: Option<u64>,
@@ -94,7 +103,7 @@ impl Stream {
     }
 
     /// The next event. Nothing is lost when the future is dropped.
-    pub(super) async fn next(&mut self) -> Result<Envelope, Fault> {
+    pub(crate) async fn next(&mut self) -> Result<Envelope, Fault> {
         loop {
             if let Some(end) = self.pending.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();

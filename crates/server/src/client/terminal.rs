@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use artel_domain::approval::Decision;
 use artel_tools::Outcome;
 use artel_tools::show::{argv, visible, visible_lines};
 use reqwest::Method;
@@ -11,6 +12,8 @@ use serde_json::{Map, Value, json};
 use tokio_util::task::TaskTracker;
 
 use crate::cli::connection::{Connection, text};
+use crate::cli::plan::draw::Sheet;
+use crate::cli::plan::pen::Pen;
 
 /// Questions that wait for each other; more can be answered from elsewhere.
 const WAITING: usize = 100;
@@ -22,6 +25,7 @@ const LINES: usize = 200;
 pub(crate) struct Terminal {
     /// Whether somebody can be asked here.
     asks: bool,
+    pen: Pen,
     state: Arc<Mutex<State>>,
     tracker: TaskTracker,
 }
@@ -42,9 +46,9 @@ struct Question {
 
 impl Terminal {
     /// One that asks, if `asks` and somebody sits there.
-    pub(crate) fn new(asks: bool) -> Self {
+    pub(crate) fn new(asks: bool, pen: Pen) -> Self {
         let asks = asks && std::io::stdin().is_terminal();
-        Self { asks, state: Arc::default(), tracker: TaskTracker::new() }
+        Self { asks, pen, state: Arc::default(), tracker: TaskTracker::new() }
     }
 
     /// A line for the person; not on the line where they are asked.
@@ -65,7 +69,7 @@ impl Terminal {
     /// Asks the person, after what was asked before.
     pub(super) fn ask(&self, connection: &Arc<Connection>, approval: &Value) {
         let id = text(&approval["id"]).to_owned();
-        let words = question(approval);
+        let words = question(approval, self.pen);
         if !self.asks {
             self.say(&words);
             return self.say("  Waiting for somebody to decide it elsewhere.");
@@ -131,18 +135,16 @@ impl Terminal {
     fn answer(&self, line: &str) {
         let state = self.lock();
         let Some(question) = state.questions.front() else { return };
-        let lower = line.to_lowercase();
-        let body = match lower.as_str() {
-            "" if question.wants_words => json!({ "decision": "reject" }),
-            _ if question.wants_words => json!({ "decision": "approve", "comment": line }),
-            "" => {
-                drop(state);
-                return self.show();
-            }
-            "y" | "yes" | "a" => json!({ "decision": "approve" }),
-            "n" | "no" | "r" => json!({ "decision": "reject" }),
-            _ => json!({ "decision": "reject", "comment": line }),
+        let said = match (question.wants_words, line) {
+            (true, "") => Some((Decision::Reject, None)),
+            (true, answer) => Some((Decision::Approve, Some(answer.to_owned()))),
+            (false, line) => verdict(line),
         };
+        let Some((decision, comment)) = said else {
+            drop(state);
+            return self.show();
+        };
+        let body = json!({ "decision": decision, "comment": comment });
         let path = format!("/my/approvals/{}/confirm", question.id);
         let request = question.connection.request(Method::POST, &path);
         let request = request.header("x-artel-from", "client").json(&body);
@@ -159,6 +161,17 @@ impl Terminal {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What a line means that answers whether something may be done; an empty one answers nothing.
+pub(crate) fn verdict(line: &str) -> Option<(Decision, Option<String>)> {
+    let line = line.trim();
+    Some(match line.to_lowercase().as_str() {
+        "" => return None,
+        "y" | "yes" | "a" => (Decision::Approve, None),
+        "n" | "no" | "r" => (Decision::Reject, None),
+        _ => (Decision::Reject, Some(line.to_owned())),
+    })
 }
 
 /// A call in one line.
@@ -182,8 +195,11 @@ fn command(arguments: &Map<String, Value>) -> String {
 }
 
 /// Everything the person needs to decide; nothing in it can write to the terminal but as text.
-pub(crate) fn question(approval: &Value) -> String {
+pub(crate) fn question(approval: &Value, pen: Pen) -> String {
     let payload = &approval["payload"];
+    if approval["type"] == "plan" {
+        return plan_question(payload, pen);
+    }
     if approval["type"] == "question" {
         let options = payload["options"].as_array().into_iter().flatten();
         let options: Vec<_> = options.map(|it| format!("\n    - {}", visible(text(it)))).collect();
@@ -217,4 +233,66 @@ pub(crate) fn question(approval: &Value) -> String {
         }
     }
     lines.join("\n")
+}
+
+/// Whether a plan may run, or what becomes of one of its tasks.
+fn plan_question(payload: &Value, pen: Pen) -> String {
+    if let Some(asked) = payload["question"].as_str() {
+        return format!("About a plan: {}", visible_lines(asked));
+    }
+    let plan = match serde_json::from_value::<Sheet>(payload.clone()) {
+        Ok(sheet) => sheet.draw(pen, false),
+        // What a server of another version says.
+        Err(_) => visible(text(&payload["title"])),
+    };
+    let id = visible(text(&payload["plan_id"]));
+    format!("A plan wants to run: {plan}\n  the whole: artel plan show {id} --all")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OR-7.2, OR-7.3: a plan is shown whole to whoever decides about it, and what it says only shown.
+    #[test]
+    fn plans_are_shown() {
+        let range = json!({ "min": 0.0, "max": 0.25 });
+        let task = |name: &str, needs: &[&str]| {
+            json!({
+                "task": name, "description": "x\u{1b}[2J", "agent": "agent_coder", "dependencies": needs,
+                "estimated_cost": range, "estimated_duration": range, "estimated_calls": 1, "risk_level": "LOW",
+            })
+        };
+        let payload = json!({
+            "plan_id": "0198c5a2-7d3e-7cc1-9a4e-0f7c5f1c2ab3",
+            "title": "Mend\u{202e} it",
+            "request": "mend it",
+            "planner": "model",
+            "planner_note": null,
+            "tasks": [task("find", &[]), task("mend", &["find"])],
+            "graph": { "levels": [["find"], ["mend"]], "edges": [], "critical_path": ["find", "mend"] },
+            "total_estimated_cost": range,
+            "total_estimated_duration": range,
+            "unpriced": true,
+            "high_cost": false,
+            "risk_level": "HIGH",
+        });
+        let shown = question(&json!({ "type": "plan", "payload": payload }), Pen::Unicode);
+        for words in ["Mend\\u{202e} it", "find", "agent_coder", "$0.25", "HIGH", "unknown price"] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown:?}");
+        let asked = json!({ "type": "plan", "payload": { "question": "Again\u{7}?" } });
+        assert_eq!(question(&asked, Pen::Ascii), "About a plan: Again\\x07?");
+        let odd = json!({ "type": "plan", "payload": { "title": 7, "tasks": "many" } });
+        assert!(question(&odd, Pen::Ascii).starts_with("A plan wants to run"));
+    }
+
+    #[test]
+    fn a_line_decides() {
+        assert_eq!(verdict("  "), None);
+        assert_eq!(verdict(" Yes "), Some((Decision::Approve, None)));
+        assert_eq!(verdict("n"), Some((Decision::Reject, None)));
+        assert_eq!(verdict("too dear"), Some((Decision::Reject, Some("too dear".to_owned()))));
+    }
 }

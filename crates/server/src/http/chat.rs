@@ -303,9 +303,10 @@ pub(super) async fn send(
 }
 
 fn streamed(subscription: Subscription, app: App, caller: Caller, taken: Taken) -> Response {
-    let (about, whole): (_, Whole) = match taken {
+    let (about, asked, whole): (_, &'static [&'static str], Whole) = match taken {
         Taken::Direct(Sent { task, .. }) => {
-            (task.id.to_string(), async move { app.outcome(&caller, &task).await }.boxed())
+            let about = task.id.to_string();
+            (about, &[], async move { app.outcome(&caller, &task).await }.boxed())
         }
         Taken::Planned(view) => {
             let PlanView { plan, .. } = *view;
@@ -315,10 +316,11 @@ fn streamed(subscription: Subscription, app: App, caller: Caller, taken: Taken) 
                 let answer = app.plan_answer(&caller, &ended.plan).await?;
                 answer.ok_or_else(|| Error::not_found("answer"))
             };
-            (about, whole.boxed())
+            (about, &ASKED, whole.boxed())
         }
     };
-    let mut response = Response::new(Outgoing::from_stream(written(subscription, about, whole)));
+    let mut response =
+        Response::new(Outgoing::from_stream(written(subscription, about, asked, whole)));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -341,12 +343,17 @@ const TOLD: [&str; 11] = [
     "agent_question",
 ];
 
+/// What agents ask of whoever waits for a plan: they do it for a task, and do not name the plan.
+const ASKED: [&str; 2] = ["tool_approval_request", "agent_question"];
+
 type Whole = BoxFuture<'static, artel_engine::Result<Message>>;
 
-/// The answer as it is written, and then the whole. `about` is the id of the task or plan that it comes of.
+/// The answer as it is written, and then the whole. `about` is the id of the task or plan that it comes of; what is
+/// `asked` in the conversation is told, too.
 fn written(
     subscription: Subscription,
     about: String,
+    asked: &'static [&'static str],
     whole: Whole,
 ) -> impl Stream<Item = Result<Bytes, Infallible>> {
     futures_util::stream::unfold(Some((subscription, whole)), move |state| {
@@ -365,7 +372,8 @@ fn written(
                     Ok(Batch::End(_)) | Err(_) => return None,
                 };
                 let told = frames.iter().filter(|frame| {
-                    TOLD.iter().any(|kind| frame.is(kind)) && frame.mentions(&about)
+                    let is = |kinds: &[&str]| kinds.iter().any(|kind| frame.is(kind));
+                    is(asked) || (is(&TOLD) && frame.mentions(&about))
                 });
                 let text: Vec<u8> = told.flat_map(|frame| frame.sse().to_vec()).collect();
                 if !text.is_empty() {

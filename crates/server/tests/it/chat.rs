@@ -318,9 +318,9 @@ async fn chat_in_the_terminal() {
     let once = chat(&["chat", "--agent", "quick", "hello"], "");
     assert_eq!(String::from_utf8_lossy(&once.stdout), "You said: hello\n");
     assert!(String::from_utf8_lossy(&once.stderr).contains("scripted/quick"));
-    let lines = chat(&["chat"], "one\n\ntwo\n");
+    let lines = chat(&["chat", "--agent", "quick"], "one\n\ntwo\n");
     assert_eq!(String::from_utf8_lossy(&lines.stdout), "You said: one\nYou said: two\n");
-    let json = chat(&["chat", "--json", "hello"], "");
+    let json = chat(&["chat", "--agent", "quick", "--json", "hello"], "");
     assert_eq!(
         serde_json::from_slice::<Value>(&json.stdout).unwrap()["content"],
         "You said: hello"

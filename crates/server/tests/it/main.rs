@@ -18,6 +18,7 @@ mod events;
 mod memory;
 mod models;
 mod plans;
+mod plans_terminal;
 mod projects;
 mod remembering;
 mod running;

@@ -15,7 +15,7 @@ use crate::{Side, World, empty_project, on_both_sides};
 mod approvals;
 mod hostile;
 mod outages;
-mod terminal;
+pub(crate) mod terminal;
 
 /// A script that does what the message says: `tool_name {arguments}` calls that tool.
 const SCRIPT: &str = r#"

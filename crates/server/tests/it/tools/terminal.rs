@@ -11,13 +11,13 @@ use crate::Side;
 use crate::chat::until;
 
 /// A program on a terminal of its own.
-struct Screen {
+pub(crate) struct Screen {
     child: Child,
     seen: Arc<Mutex<String>>,
 }
 
 impl Screen {
-    fn open(program: &str, environment: &[(&str, &str)]) -> Self {
+    pub(crate) fn open(program: &str, environment: &[(&str, &str)]) -> Self {
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", program, "/dev/null"])
             .env_clear()
@@ -38,15 +38,15 @@ impl Screen {
         Self { child, seen }
     }
 
-    fn seen(&self) -> String {
+    pub(crate) fn seen(&self) -> String {
         self.seen.lock().unwrap().clone()
     }
 
-    async fn shows(&self, words: &str) {
+    pub(crate) async fn shows(&self, words: &str) {
         until(|| async { self.seen().contains(words) }).await;
     }
 
-    fn type_line(&mut self, line: &str) {
+    pub(crate) fn type_line(&mut self, line: &str) {
         self.child.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 }
@@ -169,7 +169,7 @@ async fn everything_in_one_go() {
         let output = command.output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
     };
-    let (code, said) = artel(&["chat", "hello"]);
+    let (code, said) = artel(&["chat", "--agent", "agent_coder", "hello"]);
     assert!(code == 0 && said.contains("scripted answer"), "no token need be set: {said}");
     let (code, said) = artel(&["approvals"]);
     assert!(code == 0 && said.contains("Nothing waits for you."), "{said}");
