@@ -1,0 +1,74 @@
+//! The sentences of a request and the items of its lists.
+
+use std::ops::Range;
+
+use super::clauses::Request;
+use super::tokens::Kind;
+use super::vocabulary::{Mark, Meaning, Part, Sense};
+
+#[derive(Debug)]
+pub(super) struct Sentence {
+    pub(super) tokens: Range<usize>,
+    /// Begins an item of a list.
+    pub(super) item: bool,
+    /// Stands in an item behind its first sentence.
+    pub(super) goes_on: bool,
+    pub(super) asks: bool,
+    /// Says that its parts run in parallel.
+    pub(super) together: bool,
+    /// Ends with a colon: what it speaks of follows.
+    pub(super) continues: bool,
+}
+
+pub(super) fn split(request: &Request<'_>) -> Vec<Sentence> {
+    let tokens = &request.tokens;
+    let mut sentences = Vec::new();
+    let (mut start, mut item, mut goes_on) = (0, false, false);
+    for (at, token) in tokens.iter().enumerate() {
+        let ends = match token.kind {
+            Kind::Stop | Kind::Ask | Kind::Item => true,
+            Kind::Line => line_ends(request, at),
+            Kind::Word | Kind::Code | Kind::Prose | Kind::Quote | Kind::Comma | Kind::Colon => {
+                false
+            }
+        };
+        if ends {
+            let asks = token.kind == Kind::Ask;
+            sentences.extend(sentence(request, start..at, asks, item, goes_on));
+            goes_on = (item || goes_on) && matches!(token.kind, Kind::Stop | Kind::Ask);
+            item = token.kind == Kind::Item;
+            start = at + 1;
+        }
+    }
+    sentences.extend(sentence(request, start..tokens.len(), false, item, goes_on));
+    sentences
+}
+
+/// Whether a new line begins something new, rather than going on in the middle of a sentence.
+fn line_ends(request: &Request<'_>, at: usize) -> bool {
+    let spoke = at.checked_sub(1).is_some_and(|before| request.tokens[before].kind.speaks());
+    let Some(next) = request.tokens.get(at + 1) else { return true };
+    let begins = next.kind == Kind::Word && {
+        let small = request.text[next.start..].starts_with(char::is_lowercase);
+        small && !request.senses[at + 1].iter().any(|sense| sense.mood.is_some())
+    };
+    // Code below a sentence belongs to it.
+    !((spoke && begins) || matches!(next.kind, Kind::Code | Kind::Quote))
+}
+
+fn sentence(
+    request: &Request<'_>,
+    tokens: Range<usize>,
+    asks: bool,
+    item: bool,
+    goes_on: bool,
+) -> Option<Sentence> {
+    let speaks = |at: &usize| request.tokens[*at].kind.speaks();
+    let first = tokens.clone().find(speaks)?;
+    let is_question = |sense: &Sense| matches!(sense.meaning, Meaning::Skill(Part::Question, _));
+    let asks = asks || request.senses[first].iter().any(is_question);
+    let together = tokens.clone().any(|at| request.mark(at, Mark::Together).is_some());
+    let last = tokens.clone().rev().find(|at| request.tokens[*at].kind != Kind::Line);
+    let continues = last.is_some_and(|last| request.tokens[last].kind == Kind::Colon);
+    Some(Sentence { tokens, item, goes_on, asks, together, continues })
+}
