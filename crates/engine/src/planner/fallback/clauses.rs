@@ -5,10 +5,11 @@
 //! comma or a conjunction. Whatever else is said belongs to the clause before it, or to the first: constraints, the
 //! state of things, quoted text.
 
+use std::iter;
 use std::ops::Range;
 
 use super::openings::{Fragment, Opening, Verb};
-use super::sentences::{self, Sentence};
+use super::sentences::{self, Place, Sentence};
 use super::tokens::{self, Kind, Token};
 use super::vocabulary::{Mark, Meaning, Part, Sense, SkillId, Vocabulary};
 
@@ -60,7 +61,7 @@ impl Clause {
             senses.is_some_and(|senses| senses.iter().any(|sense| sense.mood.is_some()))
         };
         let verbs = Some(0).filter(commands).into_iter().collect();
-        Self { verbs, ..Self::new(vec![0..request.tokens.len()]) }
+        Self { verbs, ..Self::new(iter::once(0..request.tokens.len()).collect()) }
     }
 }
 
@@ -110,9 +111,9 @@ impl<'a> Request<'a> {
         let mut building = Building { request: self, clauses: Vec::new(), waiting: Vec::new() };
         let mut in_list = false;
         for (at, sentence) in sentences.iter().enumerate() {
-            let listed = sentence.item || sentence.goes_on;
+            let listed = sentence.place != Place::Text;
             let link = if listed && in_list && !steps { Link::Beside } else { Link::After };
-            let items = sentences[at + 1..].iter().take_while(|next| next.item || next.goes_on);
+            let items = sentences[at + 1..].iter().take_while(|next| next.place != Place::Text);
             if sentence.continues && items.take(3).any(|item| self.commands(item)) {
                 building.waiting.push(sentence.tokens.clone());
             } else {
@@ -168,17 +169,16 @@ impl Building<'_> {
                 self.without_verb(own, &opening, sentence, is_question, link);
                 continue;
             };
-            let link = match () {
-                () if opening.after => Link::After,
-                () if opening.beside || (sentence.together && self.clauses.len() > first) => {
-                    Link::Beside
-                }
-                () if place == 0 || self.clauses.len() == first => link,
+            let is_first = self.clauses.len() == first;
+            let unsaid = match () {
+                () if is_first => link,
+                () if sentence.together => Link::Beside,
                 () => Link::Unsure,
             };
-            self.with_verb(own, verb, link, self.clauses.len() > first);
+            let link = opening.link.unwrap_or(unsaid);
+            self.with_verb(own, verb, link, !is_first);
         }
-        if sentence.goes_on
+        if sentence.place == Place::InItem
             && let Some(clause) = self.clauses.get_mut(first)
         {
             clause.back = clause.back.or(Some(Back::Last));
@@ -229,14 +229,9 @@ impl Building<'_> {
         let wished = sentence.tokens.clone().any(|at| self.request.mark(at, Mark::Wish).is_some());
         let is_wish = !opening.constraint && (named(own.start) || wished) && !sentence.continues;
         if is_question || is_wish {
-            let link = match () {
-                () if opening.after => Link::After,
-                () if opening.beside => Link::Beside,
-                () => link,
-            };
             self.clauses.push(Clause {
                 context: std::mem::take(&mut self.waiting),
-                link,
+                link: opening.link.unwrap_or(link),
                 back: self.request.back(&own),
                 asks: is_question,
                 wished,
@@ -245,7 +240,7 @@ impl Building<'_> {
             return;
         }
         match self.clauses.last_mut() {
-            Some(last) if sentence.item => last.own.push(own),
+            Some(last) if sentence.place == Place::Item => last.own.push(own),
             Some(last) => last.context.push(own),
             None => self.waiting.push(own),
         }
@@ -337,6 +332,6 @@ impl Request<'_> {
         }
         names.reverse();
         let verb = clause.verbs.last()?;
-        (names.len() > 1 && *verb < at).then(|| (own.start..at, names))
+        (names.len() > 1 && *verb < at).then_some((own.start..at, names))
     }
 }

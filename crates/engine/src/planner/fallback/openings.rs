@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use artel_agents::embed::lexical;
 
-use super::clauses::Request;
+use super::clauses::{Link, Request};
 use super::sentences::Sentence;
 use super::tokens::{Kind, Token};
 use super::vocabulary::{Mark, Meaning, Mood, Part, Sense};
@@ -37,8 +37,8 @@ const NO_VERBS: [&str; 14] = [
 /// How a clause opens.
 #[derive(Debug, Default)]
 pub(super) struct Opening {
-    pub(super) after: bool,
-    pub(super) beside: bool,
+    /// How it is joined to what comes before, as far as that is said.
+    pub(super) link: Option<Link>,
     /// Some conjunction, rather than a comma alone.
     joined: bool,
     comma: bool,
@@ -132,8 +132,11 @@ impl Request<'_> {
                 opening.constraint = true;
                 break;
             }
-            opening.after |= mark == Mark::After;
-            opening.beside |= matches!(mark, Mark::Beside | Mark::Together);
+            if mark == Mark::After {
+                opening.link = Some(Link::After);
+            } else if matches!(mark, Mark::Beside | Mark::Together) {
+                opening.link = opening.link.or(Some(Link::Beside));
+            }
             opening.joined |= !matches!(mark, Mark::Polite | Mark::First);
             if mark == Mark::BeforeVerb {
                 opening.turn = Some(Turn::Before);
@@ -197,8 +200,7 @@ impl Request<'_> {
             return opening.turn.is_some();
         }
         let Some(current) = current else { return true };
-        let explicit = opening.after || opening.beside || opening.turn.is_some();
-        if explicit {
+        if opening.link.is_some() || opening.turn.is_some() {
             return true;
         }
         let next = verb.at + verb.len;
@@ -250,15 +252,15 @@ fn turn(fragments: &mut [Fragment]) {
         match fragments[at].opening.turn {
             Some(Turn::Before) if at == 0 && has_verb(0) && has_verb(1) => {
                 fragments.swap(0, 1);
-                fragments[1].opening.after = true;
+                fragments[1].opening.link = Some(Link::After);
             }
-            Some(Turn::Before) if at > 0 => fragments[at].opening.after = true,
+            Some(Turn::Before) if at > 0 => fragments[at].opening.link = Some(Link::After),
             Some(Turn::After) if at == 0 && has_verb(0) && has_verb(1) => {
-                fragments[1].opening.after = true;
+                fragments[1].opening.link = Some(Link::After);
             }
             Some(Turn::After) if at > 0 && has_verb(at) && has_verb(at - 1) => {
-                fragments[at].opening.after = fragments[at - 1].opening.after;
-                fragments[at - 1].opening.after = true;
+                fragments[at].opening.link = fragments[at - 1].opening.link;
+                fragments[at - 1].opening.link = Some(Link::After);
                 fragments.swap(at - 1, at);
             }
             Some(Turn::Before | Turn::After) | None => {}

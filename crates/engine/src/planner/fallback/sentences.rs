@@ -9,10 +9,7 @@ use super::vocabulary::{Mark, Meaning, Part, Sense};
 #[derive(Debug)]
 pub(super) struct Sentence {
     pub(super) tokens: Range<usize>,
-    /// Begins an item of a list.
-    pub(super) item: bool,
-    /// Stands in an item behind its first sentence.
-    pub(super) goes_on: bool,
+    pub(super) place: Place,
     pub(super) asks: bool,
     /// Says that its parts run in parallel.
     pub(super) together: bool,
@@ -20,10 +17,19 @@ pub(super) struct Sentence {
     pub(super) continues: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Text,
+    /// It begins an item of a list.
+    Item,
+    /// Behind the first sentence of an item.
+    InItem,
+}
+
 pub(super) fn split(request: &Request<'_>) -> Vec<Sentence> {
     let tokens = &request.tokens;
     let mut sentences = Vec::new();
-    let (mut start, mut item, mut goes_on) = (0, false, false);
+    let (mut start, mut place) = (0, Place::Text);
     for (at, token) in tokens.iter().enumerate() {
         let ends = match token.kind {
             Kind::Stop | Kind::Ask | Kind::Item => true,
@@ -34,13 +40,18 @@ pub(super) fn split(request: &Request<'_>) -> Vec<Sentence> {
         };
         if ends {
             let asks = token.kind == Kind::Ask;
-            sentences.extend(sentence(request, start..at, asks, item, goes_on));
-            goes_on = (item || goes_on) && matches!(token.kind, Kind::Stop | Kind::Ask);
-            item = token.kind == Kind::Item;
+            sentences.extend(sentence(request, start..at, asks, place));
+            if token.kind == Kind::Item {
+                place = Place::Item;
+            } else if token.kind == Kind::Line {
+                place = Place::Text;
+            } else if place == Place::Item {
+                place = Place::InItem;
+            }
             start = at + 1;
         }
     }
-    sentences.extend(sentence(request, start..tokens.len(), false, item, goes_on));
+    sentences.extend(sentence(request, start..tokens.len(), false, place));
     sentences
 }
 
@@ -60,8 +71,7 @@ fn sentence(
     request: &Request<'_>,
     tokens: Range<usize>,
     asks: bool,
-    item: bool,
-    goes_on: bool,
+    place: Place,
 ) -> Option<Sentence> {
     let speaks = |at: &usize| request.tokens[*at].kind.speaks();
     let first = tokens.clone().find(speaks)?;
@@ -70,5 +80,5 @@ fn sentence(
     let together = tokens.clone().any(|at| request.mark(at, Mark::Together).is_some());
     let last = tokens.clone().rev().find(|at| request.tokens[*at].kind != Kind::Line);
     let continues = last.is_some_and(|last| request.tokens[last].kind == Kind::Colon);
-    Some(Sentence { tokens, item, goes_on, asks, together, continues })
+    Some(Sentence { tokens, place, asks, together, continues })
 }

@@ -53,7 +53,7 @@ fn pack(name: &str) -> Vec<Member> {
     let member = |(name, config): (String, artel_domain::AgentConfig)| Member {
         name,
         role: config.metadata.role,
-        capabilities: config.metadata.capabilities,
+        capabilities: config.metadata.capabilities.into_iter().map(|name| name.0).collect(),
         about: config.system_prompt,
         load: 0,
     };
@@ -223,10 +223,10 @@ fn capabilities_of_any_kind_are_found() {
 fn huge_requests_are_bounded() {
     let team = pack("workspace");
     let names = team.iter().map(|member| member.name.as_str()).collect();
-    let list: String = (1..=10_000).map(|n| format!("{n}. Fix bug {n}\n")).collect();
+    let list: Vec<_> = (1..=10_000).map(|n| format!("{n}. Fix bug {n}")).collect();
     for text in [
         "x".repeat(1 << 20),
-        list,
+        list.join("\n"),
         "fix it and ".repeat(100_000),
         "\u{0}\u{7}".repeat(9),
         "`".repeat(99_999),
@@ -237,10 +237,9 @@ fn huge_requests_are_bounded() {
             assert!(draft.title.chars().count() <= LONGEST_TITLE);
         }
     }
-    let mixed: String = (1..=60)
-        .map(|n| format!("- Fix bug {n}\n"))
-        .chain(["- Translate a.md".to_owned()])
-        .collect();
+    let mut mixed: Vec<_> = (1..=60).map(|n| format!("- Fix bug {n}")).collect();
+    mixed.push("- Translate a.md".to_owned());
+    let mixed = mixed.join("\n");
     assert_eq!(plan(&mixed, &team).unwrap_err().clause, "Translate a.md");
 }
 

@@ -12,7 +12,7 @@ use super::tokens::{Kind, Token, small};
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let file = toml::from_str(include_str!("vocabulary.toml")).expect("the vocabulary is tested");
-    Vocabulary::new(file)
+    Vocabulary::new(&file)
 });
 
 /// Endings that make a command of the beginning of a Russian verb.
@@ -209,7 +209,7 @@ impl Vocabulary {
         &VOCABULARY
     }
 
-    fn new(file: File) -> Self {
+    fn new(file: &File) -> Self {
         let id = |name: &str| {
             let place = file.skill.iter().position(|skill| skill.name == name);
             SkillId(place.expect("skills name skills; the vocabulary is tested"))
