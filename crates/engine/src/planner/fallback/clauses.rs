@@ -54,6 +54,11 @@ impl Clause {
         }
     }
 
+    /// Where its own tokens stand.
+    pub(super) fn places(&self) -> Vec<usize> {
+        self.own.iter().flat_map(Clone::clone).collect()
+    }
+
     /// What the name of a capability or of a role asks for.
     pub(super) fn of_name(request: &Request<'_>) -> Self {
         let commands = |at: &usize| {
@@ -126,11 +131,10 @@ impl<'a> Request<'a> {
 
     /// What the clause points back to, as far as it says so before it speaks of something else.
     fn back(&self, own: &Range<usize>) -> Option<Back> {
-        let said = own
-            .clone()
-            .take_while(|at| *at < own.start + 2 || self.mark(*at, Mark::Subordinate).is_none());
-        let said: Vec<usize> = said.collect();
-        let any = |mark: Mark| said.iter().any(|at| self.mark(*at, mark).is_some());
+        let speaks_of = |at: &usize| self.mark(*at, Mark::Subordinate).is_some();
+        let turn = own.clone().skip(2).find(speaks_of).map_or(own.end, |at| at + 1);
+        let said = own.start..turn;
+        let any = |mark: Mark| said.clone().any(|at| self.mark(at, mark).is_some());
         if any(Mark::BackMany) || (any(Mark::Report) && !any(Mark::Of)) {
             Some(Back::All)
         } else {
@@ -234,7 +238,7 @@ impl Building<'_> {
                 link: opening.link.unwrap_or(link),
                 back: self.request.back(&own),
                 asks: is_question,
-                wished,
+                wished: wished && !is_question,
                 ..Clause::new(vec![own])
             });
             return;
@@ -292,13 +296,16 @@ impl Request<'_> {
         self.skills(at).next().is_none()
     }
 
-    /// Whether what the second verb asks for needs what the first one finds out.
+    /// Whether what the second verb may ask for needs what the first one finds out.
     fn leads(&self, first: usize, second: usize) -> bool {
         let skills = &Vocabulary::get().skills;
-        let leads = |skill: SkillId| {
-            self.skills(first).any(|first| skills[first.0].leads_to.contains(&skill))
+        let leads = |sense: &Sense| match sense.meaning {
+            Meaning::Skill(Part::Verb | Part::Loose, skill) => {
+                self.skills(first).any(|first| skills[first.0].leads_to.contains(&skill))
+            }
+            Meaning::Skill(Part::Question | Part::Object, _) | Meaning::Mark(_) => false,
         };
-        self.skills(second).any(leads)
+        self.senses[second].iter().any(leads)
     }
 
     /// Whether nothing but the verb is said.

@@ -23,15 +23,16 @@ const LOOSE: f32 = 1.0;
 const HEAD: f32 = 2.0;
 /// Something that is named later.
 const LATER: f32 = 0.5;
-/// A file of code says more than a word.
-const FILE: f32 = 1.0;
+/// A file of code says more than a word, and one of prose is what is to be written.
+const CODE_FILE: f32 = 1.0;
+const PROSE_FILE: f32 = 2.5;
 /// How a question begins; with each further word of it.
 const QUESTION: f32 = 1.5;
 const QUESTION_WORD: f32 = 0.5;
-/// A question or a topic of which no more is known.
-const TOPIC: f32 = 1.6;
-/// A verb that says little, with a thing that says as little.
+/// Whatever is only guessed: a question or a topic, a verb that says little.
 const VAGUE: f32 = 1.6;
+/// Words from which on something is told rather than named.
+const TOLD: usize = 5;
 /// From here on an agent fits.
 const ENOUGH: f32 = 1.5;
 /// Another reading of a clause counts if it is at least that likely.
@@ -88,18 +89,19 @@ impl Reading {
 pub(super) fn read(request: &Request<'_>, clause: &Clause) -> Reading {
     let vocabulary = Vocabulary::get();
     let mut scores = weigh(request, clause, false);
-    let own = || clause.own.iter().flat_map(Clone::clone);
-    let any = |mark: Mark| own().any(|at| request.mark(at, mark).is_some());
+    let any = |mark: Mark| clause.places().iter().any(|at| request.mark(*at, mark).is_some());
     if scores.iter().all(|score| *score < ENOUGH) {
         let commands = |mark: Mark| clause.verbs.iter().any(|at| request.mark(*at, mark).is_some());
         if commands(Mark::Changes) {
             scores[vocabulary.implement.0] = VAGUE;
         } else if let Some(SkillId(skill)) = vaguely(request, clause) {
             scores[skill] = VAGUE;
-        } else if clause.asks
-            || (clause.verbs.is_empty() && (any(Mark::Topic) || names(request, clause)))
-        {
-            scores[vocabulary.answer.0] = TOPIC;
+        } else if clause.asks || (clause.verbs.is_empty() && any(Mark::Topic)) {
+            scores[vocabulary.answer.0] = VAGUE;
+        } else if clause.verbs.is_empty() && is_report(request, clause) {
+            scores[vocabulary.investigate.0] = VAGUE;
+        } else if clause.verbs.is_empty() && names(request, clause) {
+            scores[vocabulary.answer.0] = VAGUE;
         }
     }
     let tokens = || clause.own.iter().flat_map(|range| &request.tokens[range.clone()]);
@@ -122,14 +124,20 @@ pub(super) fn read(request: &Request<'_>, clause: &Clause) -> Reading {
 
 /// What a verb that says little may mean, if it is done to something that is known at all.
 fn vaguely(request: &Request<'_>, clause: &Clause) -> Option<SkillId> {
-    let own: Vec<usize> = clause.own.iter().flat_map(Clone::clone).collect();
-    head(request, clause, &own)?;
+    head(request, clause, &clause.places())?;
     let senses = clause.verbs.iter().flat_map(|at| &request.senses[*at]);
     let loose = senses.filter_map(|sense| match sense.meaning {
         Meaning::Skill(Part::Loose, skill) => Some(skill),
         Meaning::Skill(Part::Verb | Part::Question | Part::Object, _) | Meaning::Mark(_) => None,
     });
     loose.min_by_key(|skill| skill.0)
+}
+
+/// Whether it tells how something known behaves: who does so without a word of what to do reports that it is wrong.
+fn is_report(request: &Request<'_>, clause: &Clause) -> bool {
+    let own = clause.places();
+    let words = own.iter().filter(|at| request.tokens[**at].kind.speaks());
+    words.count() >= TOLD && head(request, clause, &own).is_some()
 }
 
 /// Whether something that looks like a technical name is in it: `TCP`, `FastAPI`, `OAuth2`.
@@ -149,7 +157,7 @@ fn weigh(request: &Request<'_>, clause: &Clause, capability: bool) -> Vec<f32> {
     let count = Vocabulary::get().skills.len();
     let (mut verbs, mut loose, mut objects) =
         (vec![0.0_f32; count], vec![0.0; count], vec![0.0; count]);
-    let own: Vec<usize> = clause.own.iter().flat_map(Clone::clone).collect();
+    let own = clause.places();
     let head = head(request, clause, &own);
     let is_foreign = |at: &usize| request.senses[*at].iter().all(|sense| sense.mood.is_none());
     if clause.verbs.iter().any(is_foreign) {
@@ -171,9 +179,13 @@ fn weigh(request: &Request<'_>, clause: &Clause, capability: bool) -> Vec<f32> {
                     (&mut verbs, QUESTION + QUESTION_WORD * words)
                 }
                 Part::Loose | Part::Question => continue,
-                Part::Object if commands => continue,
+                // What comes before the last verb only leads up to it: "read the guide and update the config".
+                Part::Object if commands || head.is_some_and(|head| *at < head) => continue,
                 Part::Object if Some(*at) == head => (&mut objects, HEAD),
-                Part::Object if request.tokens[*at].kind == Kind::Code => (&mut objects, FILE),
+                Part::Object if request.tokens[*at].kind == Kind::Code => (&mut objects, CODE_FILE),
+                Part::Object if request.tokens[*at].kind == Kind::Prose => {
+                    (&mut objects, PROSE_FILE)
+                }
                 Part::Object => (&mut objects, LATER),
             };
             scores[skill] = score.max(scores[skill]);
@@ -186,8 +198,9 @@ fn weigh(request: &Request<'_>, clause: &Clause, capability: bool) -> Vec<f32> {
         let troubled = clause.verbs.is_empty() && !capability && is_trouble(skill);
         let (verb, loose, object) = (verbs[skill], loose[skill], objects[skill]);
         match () {
+            () if troubled && object > 0.0 => HEAD.max(verb + object),
             () if verb > 0.0 => verb + object + if object > 0.0 { loose } else { 0.0 },
-            () if object > 0.0 && (loose > 0.0 || things_alone || troubled) => loose + object,
+            () if object > 0.0 && (loose > 0.0 || things_alone) => loose + object,
             () => 0.0,
         }
     };
@@ -204,13 +217,15 @@ fn is_trouble(skill: usize) -> bool {
     Vocabulary::get().investigate.0 == skill
 }
 
-/// The first thing that is named; of English words in a row it is the last.
+/// The first thing that is named behind the last verb; of English words in a row it is the last.
 fn head(request: &Request<'_>, clause: &Clause, own: &[usize]) -> Option<usize> {
     let is_object = |at: &usize| {
         let object = |meaning: Meaning| matches!(meaning, Meaning::Skill(Part::Object, _));
         !clause.verbs.contains(at) && request.senses[*at].iter().any(|sense| object(sense.meaning))
     };
-    let mut head = own.iter().copied().find(is_object)?;
+    let last = clause.verbs.last();
+    let after = own.iter().copied().filter(|at| last.is_none_or(|verb| at > verb)).find(is_object);
+    let mut head = after.or_else(|| own.iter().copied().find(is_object))?;
     let is_latin =
         |at: usize| request.tokens[at].kind == Kind::Word && request.tokens[at].word.is_ascii();
     while is_latin(head)

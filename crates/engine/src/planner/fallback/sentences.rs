@@ -77,8 +77,16 @@ fn sentence(
     let first = tokens.clone().find(speaks)?;
     let is_question = |sense: &Sense| matches!(sense.meaning, Meaning::Skill(Part::Question, _));
     let asks = asks || request.senses[first].iter().any(is_question);
-    let together = tokens.clone().any(|at| request.mark(at, Mark::Together).is_some());
+    let together = is_together(request, &tokens, first);
     let last = tokens.clone().rev().find(|at| request.tokens[*at].kind != Kind::Line);
     let continues = last.is_some_and(|last| request.tokens[last].kind == Kind::Colon);
     Some(Sentence { tokens, place, asks, together, continues })
+}
+
+/// Between two clauses the words are about those two; at the beginning or the end about all of them.
+fn is_together(request: &Request<'_>, tokens: &Range<usize>, first: usize) -> bool {
+    let ends = |end: usize| (end..tokens.end).all(|at| !request.tokens[at].kind.speaks());
+    let is_outside = |(at, len): (usize, usize)| at <= first + 2 || ends(at + len);
+    let found = |at: usize| Some((at, request.mark(at, Mark::Together)?));
+    tokens.clone().filter_map(found).any(is_outside)
 }

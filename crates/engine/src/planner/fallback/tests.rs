@@ -2,7 +2,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use artel_agents::embed::lexical::Lexical;
+use artel_agents::embed::{Error, Kind};
 use artel_domain::packs::Pack;
+use async_trait::async_trait;
 use futures_util::FutureExt;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -11,8 +13,8 @@ use super::*;
 
 /// The share of requests whose plan is exactly what it should be.
 const THRESHOLD: f64 = 0.9;
-/// The same of the requests that were written after the planner.
-const THRESHOLD_HELD_OUT: f64 = 0.5;
+/// The same of the requests that were written after the planner. At first sight it was half of them.
+const THRESHOLD_HELD_OUT: f64 = 0.75;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,7 +137,7 @@ fn requests_become_their_plans() {
     assert!(share >= THRESHOLD, "{share:.2} of the plans are right; not these:\n{others}");
 }
 
-/// The same for requests that nothing was tuned by.
+/// The same for requests that were written later.
 #[test]
 fn new_requests_become_their_plans() {
     let (share, others) = measure(true);
@@ -216,6 +218,35 @@ fn capabilities_of_any_kind_are_found() {
         [member("Coder", &["write_code"], 0), member("Fern", &["waterPlants", "beekeeping"], 0)];
     assert_eq!(agents(&plan("Water the plants in the office", &team).unwrap()), ["Fern"]);
     assert_eq!(agents(&plan("What does beekeeping cost?", &team).unwrap()), ["Fern"]);
+}
+
+#[derive(Debug)]
+struct Remote;
+
+#[async_trait]
+impl Embedder for Remote {
+    fn name(&self) -> &'static str {
+        "remote"
+    }
+
+    fn dimensions(&self) -> usize {
+        1
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Service
+    }
+
+    async fn embed(&self, _texts: &[String]) -> Result<Vec<Vec<f32>>, Error> {
+        unreachable!("a service must not be asked")
+    }
+}
+
+/// OR-12.3: planning waits for nobody, not even where words say nothing.
+#[test]
+fn no_service_is_asked() {
+    let outcome = super::plan("feed the cat", &pack("workspace"), &Remote).now_or_never().unwrap();
+    assert_eq!(outcome.unwrap_err().clause, "feed the cat");
 }
 
 /// OR-12.3: whatever is asked, the plan is there at once and can be carried out, or it is refused.

@@ -17,9 +17,9 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 
 /// Endings that make a command of the beginning of a Russian verb.
 #[rustfmt::skip]
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 24] = [
     "ь", "ьте", "и", "ите", "й", "йте", "ай", "айте", "яй", "яйте", "уй", "уйте", "ируй", "ируйте",
-    "ей", "ейте", "им", "ем", "ись", "итесь", "ься", "ьтесь",
+    "ей", "ейте", "ой", "ойте", "им", "ем", "ись", "итесь", "ься", "ьтесь",
 ];
 #[rustfmt::skip]
 const INFINITIVES: [&str; 13] = [
@@ -82,7 +82,7 @@ pub(super) enum Part {
 pub(super) enum Mood {
     Command,
     Infinitive,
-    /// Of something that is to be done before or after: `fixing`, `исправишь`.
+    /// Of something that is to be done before or after: `fixing`, `you have fixed`, `исправишь`.
     Other,
 }
 
@@ -333,7 +333,7 @@ fn mood(word: &str, first: &str) -> Option<Mood> {
     if word.is_ascii() {
         return match word {
             word if word == first => Some(Mood::Command),
-            word if word.ends_with("ing") => Some(Mood::Other),
+            word if word.ends_with("ing") || word.ends_with("ed") => Some(Mood::Other),
             _ => None,
         };
     }
@@ -403,7 +403,7 @@ mod tests {
             moods("исправь исправьте исправить исправишь исправление фикса", Part::Verb),
             expected
         );
-        assert_eq!(moods("fix fixing fixes", Part::Verb), [command, other, None]);
+        assert_eq!(moods("fix fixing fixed fixes", Part::Verb), [command, other, other, None]);
     }
 
     #[test]
