@@ -48,8 +48,9 @@ const OWN_VERB: f32 = 2.5;
 const CALLED: f32 = 0.5;
 /// Those who are less than that apart fit equally.
 const EQUAL: f32 = 0.05;
-/// Cosine from which a clause and an agent are near in meaning. Vectors of words are less sure of themselves.
-const ALIKE: f32 = 0.42;
+/// Cosine from which a clause and an agent are near in meaning: far above chance, since a wrong agent is worse than a
+/// refusal.
+const ALIKE: f32 = 0.55;
 /// What is embedded of a text, in bytes.
 const LONGEST_TEXT: usize = 1_000;
 /// Agents whose texts are embedded at most.

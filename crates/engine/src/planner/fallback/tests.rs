@@ -220,6 +220,15 @@ fn capabilities_of_any_kind_are_found() {
     assert_eq!(agents(&plan("What does beekeeping cost?", &team).unwrap()), ["Fern"]);
 }
 
+/// OR-8.1: where the capabilities say nothing, what the agent is told to be may.
+#[test]
+fn an_agent_is_found_by_what_it_is() {
+    let mut team = [member("Coder", &["write_code"], 0), member("Fern", &["horticulture"], 0)];
+    team[1].about = "You prune the fruit trees and mow the lawn.".to_owned();
+    assert_eq!(agents(&plan("Prune the fruit trees", &team).unwrap()), ["Fern"]);
+    assert!(plan("Paint the fence", &team).is_err());
+}
+
 #[derive(Debug)]
 struct Remote;
 
