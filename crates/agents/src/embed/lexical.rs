@@ -15,6 +15,8 @@ use async_trait::async_trait;
 
 use super::{Embedder, Error, Kind, normalise};
 
+pub use stems::{is_stop, stem};
+
 pub const NAME: &str = "lexical-1";
 pub const DIMENSIONS: usize = 512;
 

@@ -59,12 +59,12 @@ const ENDINGS_ENGLISH: &[&str] = &[
 ];
 
 /// Whether it is among the words that every text has.
-pub(super) fn is_stop(word: &str) -> bool {
+pub fn is_stop(word: &str) -> bool {
     STOPS_ENGLISH.binary_search(&word).is_ok() || STOPS_RUSSIAN.binary_search(&word).is_ok()
 }
 
 /// The word without its ending. It has to be in small letters.
-pub(super) fn stem(word: &str) -> &str {
+pub fn stem(word: &str) -> &str {
     match word.chars().next_back() {
         Some('а'..='я') => without_ending(reflexive(word), ENDINGS_RUSSIAN),
         Some('a'..='z') if word.bytes().all(|byte| byte.is_ascii_lowercase()) => {
