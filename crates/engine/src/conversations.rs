@@ -69,7 +69,7 @@ pub struct Sent {
 #[derive(Debug, Clone)]
 pub enum Taken {
     /// It went straight to an agent.
-    Direct(Sent),
+    Direct(Box<Sent>),
     /// It became a plan.
     Planned(Box<PlanView>),
 }
@@ -216,7 +216,10 @@ impl App {
             let plan = self.orchestrate(caller, project, session, content, key).await?;
             return Ok(Taken::Planned(Box::new(plan)));
         }
-        self.send_direct(caller, project, session, input, key).await.map(Taken::Direct)
+        self.send_direct(caller, project, session, input, key)
+            .await
+            .map(Box::new)
+            .map(Taken::Direct)
     }
 
     /// Takes a message for the agent that it names.

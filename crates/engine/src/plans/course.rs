@@ -104,7 +104,7 @@ impl Course<'_> {
             session_id: head.session,
             agent_id,
             message_id: head.message,
-            plan: Some(Place { plan_id: head.id, task: node.name.clone() }),
+            plan: Some(self.place(node)),
             status: task::Status::Queued,
             priority: Priority::Normal,
             error: None,
@@ -142,7 +142,8 @@ impl Course<'_> {
         let (from, to) = (TaskStatus::Pending, TaskStatus::Failed);
         plans::turn_task(conn, node.id, from, to, Some(&error), self.now).await?;
         let Some(agent_id) = node.agent else { return Ok(()) };
-        let (task_id, plan, error_type) = (node.id, self.place(node), ErrorType::Execution);
+        let (task_id, plan) = (node.id, Some(self.place(node)));
+        let error_type = ErrorType::Execution;
         self.tell(conn, TaskFailed { task_id, agent_id, plan, error, error_type }.into()).await
     }
 
@@ -151,12 +152,12 @@ impl Course<'_> {
         let (from, to) = (TaskStatus::Pending, TaskStatus::Skipped);
         plans::turn_task(conn, node.id, from, to, Some(why), self.now).await?;
         let Some(agent_id) = node.agent else { return Ok(()) };
-        let (task_id, plan) = (node.id, self.place(node));
+        let (task_id, plan) = (node.id, Some(self.place(node)));
         self.tell(conn, TaskCancelled { task_id, agent_id, plan }.into()).await
     }
 
-    fn place(&self, node: &Node) -> Option<Place> {
-        Some(Place { plan_id: self.head.id, task: node.name.clone() })
+    fn place(&self, node: &Node) -> Place {
+        Place { plan_id: self.head.id, task: node.name.clone() }
     }
 
     async fn end(&self, conn: &mut Conn, status: Status) -> Result<()> {

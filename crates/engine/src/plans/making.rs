@@ -185,12 +185,11 @@ pub(super) async fn price(
                 let same = known.iter().find(|(id, kind, needs, _)| {
                     *id == agent.id && *kind == task.capability && *needs == task.depends_on.len()
                 });
-                let estimate = match same {
-                    Some((.., estimate)) => *estimate,
-                    None => {
-                        let (providers, embedder) = (&app.0.providers, app.embedder());
-                        estimator::estimate(conn, providers, embedder, &agent, &task).await?
-                    }
+                let estimate = if let Some((.., estimate)) = same {
+                    *estimate
+                } else {
+                    let (providers, embedder) = (&app.0.providers, app.embedder());
+                    estimator::estimate(conn, providers, embedder, &agent, &task).await?
                 };
                 known.push((agent.id, task.capability.clone(), task.depends_on.len(), estimate));
                 priced.push(of(app.clock(), task, &agent, estimate));

@@ -283,7 +283,8 @@ pub(super) async fn send(
         return Ok(streamed(subscription, app.clone(), caller, taken));
     }
     let view = match app.send(&caller, project, session, body.input, body.key).await? {
-        Taken::Direct(Sent { task, .. }) => {
+        Taken::Direct(sent) => {
+            let Sent { task, .. } = *sent;
             let answer = app.outcome(&caller, &task).await?;
             return Ok(Json(AnswerBody::from(answer)).into_response());
         }
@@ -304,7 +305,8 @@ pub(super) async fn send(
 
 fn streamed(subscription: Subscription, app: App, caller: Caller, taken: Taken) -> Response {
     let (about, asked, whole): (_, &'static [&'static str], Whole) = match taken {
-        Taken::Direct(Sent { task, .. }) => {
+        Taken::Direct(sent) => {
+            let Sent { task, .. } = *sent;
             let about = task.id.to_string();
             (about, &[], async move { app.outcome(&caller, &task).await }.boxed())
         }

@@ -54,6 +54,7 @@ struct Plans {
     #[arg(long, default_value = "sqlite")]
     database: Database,
     #[arg(long, default_value_t = 40)]
+    #[expect(clippy::struct_field_names, reason = "the name of the option")]
     plans: usize,
     /// Tasks of the largest plans.
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=500))]

@@ -278,13 +278,11 @@ fn unfolded(levels: &[Vec<usize>]) -> Vec<Row> {
 
 /// What a task took, or will take.
 fn figures(task: &Entry, pen: Pen) -> String {
-    match task.took {
-        Some((cost, time)) => format!("{}, {}", dollars(cost), seconds(time)),
-        None => {
-            let cost = pen.dollars_between(task.estimated_cost);
-            format!("{cost}, {}", pen.seconds_between(task.estimated_duration))
-        }
+    if let Some((cost, time)) = task.took {
+        return format!("{}, {}", dollars(cost), seconds(time));
     }
+    let cost = pen.dollars_between(task.estimated_cost);
+    format!("{cost}, {}", pen.seconds_between(task.estimated_duration))
 }
 
 /// What a task needs, where no rails show it, and what is to be done.
