@@ -5,7 +5,7 @@
 //! still sends it to the client, and a result is taken by whichever node it reaches.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use artel_domain::tool::ToolCall;
@@ -34,7 +34,14 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Whoever waits for a call on this node.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Mutex<HashMap<ToolCallId, (Arc<Notify>, usize)>>);
+pub(crate) struct Waiting(Mutex<HashMap<ToolCallId, (Arc<Bell>, usize)>>);
+
+#[derive(Debug, Default)]
+struct Bell {
+    rung: Notify,
+    /// The call, if it ended on this node.
+    ended: OnceLock<ToolCall>,
+}
 
 impl Waiting {
     fn join(&self, call: ToolCallId) -> Waiter<'_> {
@@ -47,11 +54,20 @@ impl Waiting {
     /// The call has moved on.
     pub(crate) fn ring(&self, call: ToolCallId) {
         if let Some((bell, _)) = self.lock().get(&call) {
-            bell.notify_waiters();
+            bell.rung.notify_waiters();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ToolCallId, (Arc<Notify>, usize)>> {
+    /// The call as it was committed: if that is its end, nobody here need read it again.
+    fn hand_over(&self, call: &ToolCall) {
+        if call.status.is_final()
+            && let Some((bell, _)) = self.lock().get(&call.id)
+        {
+            bell.ended.get_or_init(|| call.clone());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ToolCallId, (Arc<Bell>, usize)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +75,7 @@ impl Waiting {
 struct Waiter<'a> {
     all: &'a Waiting,
     call: ToolCallId,
-    bell: Arc<Notify>,
+    bell: Arc<Bell>,
 }
 
 impl Drop for Waiter<'_> {
@@ -98,33 +114,43 @@ impl App {
     /// Makes a call and waits for its end. A task that was resumed finds the call that it had made.
     pub(crate) async fn call_tool(&self, scope: Scope, wanted: Wanted) -> Result<ToolCall> {
         let draft = Draft::new(self, scope, wanted);
+        let waiter = self.0.calls.join(draft.id);
         let made = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move { draft.store(conn).await })
         });
-        let call = made.await?;
-        if call.status.is_final() { Ok(call) } else { self.call_ended(scope, call.id).await }
+        self.call_ended(scope, made.await?, waiter).await
     }
 
-    /// Makes a call for a person, who looks at it later or waits for its end.
+    /// Makes a call for a person, and gives it once it has ended, or as it is when the time is over.
     pub async fn execute_tool(
         &self,
         caller: &Caller,
         project: ProjectId,
         input: Checked<ExecuteTool>,
         key: Option<IdempotencyKey>,
+        patience: Duration,
     ) -> Result<ToolCall> {
         let scope = Scope { user: caller.user, project };
         let ExecuteTool { tool_name, tool_params } = input.into_inner();
         let wanted = Wanted { tool: tool_name, arguments: tool_params, by: None };
         let draft = Draft::new(self, scope, wanted);
+        let waiter = self.0.calls.join(draft.id);
         let (db, lane) = (&self.0.storage.db, Lane::Project(project));
-        idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
+        let made = idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 draft.store(conn).await
             })
-        })
-        .await
+        });
+        let call = made.await?;
+        if patience.is_zero() {
+            return Ok(call);
+        }
+        let id = call.id;
+        match tokio::time::timeout(patience, self.call_ended(scope, call, waiter)).await {
+            Ok(ended) => ended,
+            Err(_) => self.tool_call(caller, project, id).await,
+        }
     }
 
     pub async fn tool_call(
@@ -135,21 +161,6 @@ impl App {
     ) -> Result<ToolCall> {
         let scope = Scope { user: caller.user, project };
         Ok(self.0.storage.db.read(move |conn| Box::pin(calls::get(conn, scope, id))).await?)
-    }
-
-    /// The call once it has ended, or as it is when the time is over.
-    pub async fn await_tool_call(
-        &self,
-        caller: &Caller,
-        project: ProjectId,
-        id: ToolCallId,
-        patience: Duration,
-    ) -> Result<ToolCall> {
-        let scope = Scope { user: caller.user, project };
-        match tokio::time::timeout(patience, self.call_ended(scope, id)).await {
-            Ok(ended) => ended,
-            Err(_) => self.tool_call(caller, project, id).await,
-        }
     }
 
     /// The calls of a project, newest first.
@@ -184,6 +195,7 @@ impl App {
             Box::pin(async move { flow::prepared(conn, scope, id, input, standard).await })
         });
         let call = moved.await?;
+        self.0.calls.hand_over(&call);
         self.call_moved(scope, id).await;
         Ok(call)
     }
@@ -201,20 +213,36 @@ impl App {
             Box::pin(async move { flow::result(conn, scope, id, input).await })
         });
         let call = moved.await?;
+        self.0.calls.hand_over(&call);
         self.call_moved(scope, id).await;
         Ok(call)
     }
 
-    /// Waits until a call has ended. Who waits also sees to it that it does in time.
-    async fn call_ended(&self, scope: Scope, id: ToolCallId) -> Result<ToolCall> {
-        let waiter = self.0.calls.join(id);
+    /// Waits until a call has ended. Who waits also sees to it that it does in time. `waiter` has joined before the call
+    /// was made; if it was made earlier, it is waited for in its own name.
+    async fn call_ended(
+        &self,
+        scope: Scope,
+        call: ToolCall,
+        waiter: Waiter<'_>,
+    ) -> Result<ToolCall> {
+        let id = call.id;
+        // What was made just now need not be read.
+        let (waiter, mut made) =
+            if waiter.call == id { (waiter, Some(call)) } else { (self.0.calls.join(id), None) };
         loop {
-            // Before the row is read, so that nothing that happens after is missed.
-            let rung = waiter.bell.notified();
-            let read = self.0.storage.db.read(move |conn| {
-                Box::pin(async move { Ok((calls::get(conn, scope, id).await?, conn.now().await?)) })
-            });
-            let (call, now) = read.await?;
+            // Before anything is looked at, so that nothing that happens after is missed.
+            let rung = waiter.bell.rung.notified();
+            if let Some(ended) = waiter.bell.ended.get() {
+                return Ok(ended.clone());
+            }
+            let (call, now) = match made.take() {
+                Some(call) => {
+                    let now = call.updated_at;
+                    (call, now)
+                }
+                None => self.call_now(scope, id).await?,
+            };
             if call.status.is_final() {
                 return Ok(call);
             }
@@ -228,6 +256,14 @@ impl App {
                 () = tokio::time::sleep(left.min(LOOK)) => {}
             }
         }
+    }
+
+    /// The call as it is, and when that is, as deadlines go.
+    async fn call_now(&self, scope: Scope, id: ToolCallId) -> Result<(ToolCall, Timestamp)> {
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move { Ok((calls::get(conn, scope, id).await?, conn.now().await?)) })
+        });
+        Ok(read.await?)
     }
 
     /// Ends a call that should have moved on by now, if so it is.
