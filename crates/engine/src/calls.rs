@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::input::Checked;
 use crate::spaces::word::Word;
+use crate::waiting::Waiter;
 use crate::{App, Caller, IdempotencyKey, Result, idempotent};
 
 pub(crate) mod allowances;
@@ -53,33 +54,43 @@ impl App {
     /// Makes a call and waits for its end. A task that was resumed finds the call that it had made.
     pub(crate) async fn call_tool(&self, scope: Scope, wanted: Wanted) -> Result<ToolCall> {
         let draft = Draft::new(self, scope, wanted);
+        let waiter = self.0.calls.join(draft.id);
         let made = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move { draft.store(conn).await })
         });
-        let call = made.await?;
-        if call.status.is_final() { Ok(call) } else { self.call_ended(scope, call.id).await }
+        self.call_ended(scope, made.await?, waiter).await
     }
 
-    /// Makes a call for a person, who looks at it later or waits for its end.
+    /// Makes a call for a person, and gives it once it has ended, or as it is when the time is over.
     pub async fn execute_tool(
         &self,
         caller: &Caller,
         project: ProjectId,
         input: Checked<ExecuteTool>,
         key: Option<IdempotencyKey>,
+        patience: Duration,
     ) -> Result<ToolCall> {
         let scope = Scope { user: caller.user, project };
         let ExecuteTool { tool_name, tool_params } = input.into_inner();
         let wanted = Wanted { tool: tool_name, arguments: tool_params, by: None };
         let draft = Draft::new(self, scope, wanted);
+        let waiter = self.0.calls.join(draft.id);
         let (db, lane) = (&self.0.storage.db, Lane::Project(project));
-        idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
+        let made = idempotent::once(db, self.clock(), lane, caller, key, move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 draft.store(conn).await
             })
-        })
-        .await
+        });
+        let call = made.await?;
+        if patience.is_zero() {
+            return Ok(call);
+        }
+        let id = call.id;
+        match tokio::time::timeout(patience, self.call_ended(scope, call, waiter)).await {
+            Ok(ended) => ended,
+            Err(_) => self.tool_call(caller, project, id).await,
+        }
     }
 
     pub async fn tool_call(
@@ -90,21 +101,6 @@ impl App {
     ) -> Result<ToolCall> {
         let scope = Scope { user: caller.user, project };
         Ok(self.0.storage.db.read(move |conn| Box::pin(calls::get(conn, scope, id))).await?)
-    }
-
-    /// The call once it has ended, or as it is when the time is over.
-    pub async fn await_tool_call(
-        &self,
-        caller: &Caller,
-        project: ProjectId,
-        id: ToolCallId,
-        patience: Duration,
-    ) -> Result<ToolCall> {
-        let scope = Scope { user: caller.user, project };
-        match tokio::time::timeout(patience, self.call_ended(scope, id)).await {
-            Ok(ended) => ended,
-            Err(_) => self.tool_call(caller, project, id).await,
-        }
     }
 
     /// The calls of a project, newest first.
@@ -139,6 +135,9 @@ impl App {
             Box::pin(async move { flow::prepared(conn, scope, id, input, standard).await })
         });
         let call = moved.await?;
+        if call.status.is_final() {
+            self.0.calls.hand_over(id, || call.clone());
+        }
         self.call_moved(scope, id).await;
         Ok(call)
     }
@@ -156,20 +155,38 @@ impl App {
             Box::pin(async move { flow::result(conn, scope, id, input).await })
         });
         let call = moved.await?;
+        if call.status.is_final() {
+            self.0.calls.hand_over(id, || call.clone());
+        }
         self.call_moved(scope, id).await;
         Ok(call)
     }
 
-    /// Waits until a call has ended. Who waits also sees to it that it does in time.
-    async fn call_ended(&self, scope: Scope, id: ToolCallId) -> Result<ToolCall> {
-        let waiter = self.0.calls.join(id);
+    /// Waits until a call has ended. Who waits also sees to it that it does in time. `waiter` has joined before the call
+    /// was made; if it was made earlier, it is waited for in its own name.
+    async fn call_ended(
+        &self,
+        scope: Scope,
+        call: ToolCall,
+        waiter: Waiter<'_, ToolCallId, ToolCall>,
+    ) -> Result<ToolCall> {
+        let id = call.id;
+        // What was made just now need not be read.
+        let (waiter, mut made) =
+            if waiter.call == id { (waiter, Some(call)) } else { (self.0.calls.join(id), None) };
         loop {
-            // Before the row is read, so that nothing that happens after is missed.
-            let rung = waiter.bell.notified();
-            let read = self.0.storage.db.read(move |conn| {
-                Box::pin(async move { Ok((calls::get(conn, scope, id).await?, conn.now().await?)) })
-            });
-            let (call, now) = read.await?;
+            // Before anything is looked at, so that nothing that happens after is missed.
+            let rung = waiter.bell.rung.notified();
+            if let Some(ended) = waiter.bell.ended.get() {
+                return Ok(ended.clone());
+            }
+            let (call, now) = match made.take() {
+                Some(call) => {
+                    let now = call.updated_at;
+                    (call, now)
+                }
+                None => self.call_now(scope, id).await?,
+            };
             if call.status.is_final() {
                 return Ok(call);
             }
@@ -183,6 +200,14 @@ impl App {
                 () = tokio::time::sleep(left.min(LOOK)) => {}
             }
         }
+    }
+
+    /// The call as it is, and when that is, as deadlines go.
+    async fn call_now(&self, scope: Scope, id: ToolCallId) -> Result<(ToolCall, Timestamp)> {
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move { Ok((calls::get(conn, scope, id).await?, conn.now().await?)) })
+        });
+        Ok(read.await?)
     }
 
     /// Ends a call that should have moved on by now, if so it is.

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use artel_agents::embed::Embedder;
 use artel_agents::llm::Providers;
+use artel_domain::tool::ToolCall;
 use artel_domain::{Clock, PlanId, Role, TaskId, ToolCallId, UserId};
 use artel_storage::Storage;
 use tokio_util::sync::CancellationToken;
@@ -136,8 +137,8 @@ struct Inner {
     spaces: Spaces,
     cache: AgentCache,
     tools: Tools,
-    calls: Waiting<ToolCallId>,
-    plans: Waiting<PlanId>,
+    calls: Waiting<ToolCallId, ToolCall>,
+    plans: Waiting<PlanId, ()>,
     memory: Memory,
     providers: Providers,
     schemas: Schemas,

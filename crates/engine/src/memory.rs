@@ -150,7 +150,10 @@ impl App {
         input: SearchContext,
     ) -> Result<Found> {
         self.arrive(scope, agent.id).await?;
-        self.find_arrived(scope, agent, input).await
+        let results = self.find_arrived(scope, agent, input).await?;
+        let store = self.vectors();
+        let partial = !store.waiting(&collection(scope, agent), 1).await?.is_empty();
+        Ok(Found { results, partial, embedding_model: store.model().name.clone() })
     }
 
     /// Searches what is in the collection now.
@@ -159,20 +162,17 @@ impl App {
         scope: Scope,
         agent: &Agent,
         input: SearchContext,
-    ) -> Result<Found> {
+    ) -> Result<Vec<Recollection>> {
         let began = std::time::Instant::now();
         let (filter, top_k) = (input.filter()?, input.top_k());
-        let of = collection(scope, agent);
         let vector = match input.into_looked_for()? {
             input::LookedFor::Text(text) => self.embed_one(text).await?,
             input::LookedFor::Vector(vector) => vector,
         };
-        let store = self.vectors();
-        let hits = store.search(&of, &vector, &filter, top_k).await?;
-        let partial = !store.waiting(&of, 1).await?.is_empty();
+        let of = collection(scope, agent);
+        let hits = self.vectors().search(&of, &vector, &filter, top_k).await?;
         metrics::histogram!("artel_memory_search_seconds").record(began.elapsed());
-        let results = hits.into_iter().map(recollection).collect();
-        Ok(Found { results, partial, embedding_model: store.model().name.clone() })
+        Ok(hits.into_iter().map(recollection).collect())
     }
 
     /// Deletes the part of an agent's memory that the request describes.

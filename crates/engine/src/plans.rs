@@ -272,7 +272,7 @@ impl App {
         let waiter = self.0.plans.join(id);
         loop {
             // Before the row is read, so that nothing that happens after is missed.
-            let rung = waiter.bell.notified();
+            let rung = waiter.bell.rung.notified();
             let plan = self.plan(caller, project, id).await?;
             if plan.plan.status.is_final() {
                 return Ok(plan);

@@ -126,6 +126,20 @@ impl Db {
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
     {
+        self.hand_in(lane, work).await?.await
+    }
+
+    /// Gives a change its place, before all that comes into its lane later; what comes of it is told by the future that
+    /// this gives, and it is made also when nobody waits for that.
+    pub async fn hand_in<T, F>(
+        &self,
+        lane: Lane,
+        work: F,
+    ) -> Result<impl Future<Output = Result<T>> + Send + use<T, F>>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut Conn) -> BoxFuture<'c, Result<T>> + Send + 'static,
+    {
         let (reply, answer) = oneshot::channel();
         let change: Box<dyn Change> = Box::new(Waiting::new(lane, work, reply));
         let lanes = &self.0.lanes;
@@ -135,7 +149,7 @@ impl Db {
             Err(mpsc::error::SendTimeoutError::Timeout(_)) => return Err(Error::Busy),
             Err(mpsc::error::SendTimeoutError::Closed(_)) => return Err(stopped()),
         }
-        answer.await.map_err(|_| stopped())?
+        Ok(async move { answer.await.map_err(|_| stopped())? })
     }
 
     /// Whether the last commit failed: the disk is full, or the server is gone.

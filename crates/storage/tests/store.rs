@@ -405,7 +405,7 @@ async fn plans_have_their_indexes() {
     let indexes = text("select sql from sqlite_master where type = 'index'");
     for index in [
         "task_plans (user_id, session_id)",
-        "task_plan_tasks (plan_id)",
+        "task_plan_tasks (plan_id, place)",
         "task_plans (status, created_at)",
     ] {
         assert!(indexes.contains(index), "{index}: {indexes}");

@@ -21,7 +21,7 @@ const PREPARING: Duration = Duration::from_secs(20);
 pub(super) const NO_CLIENT: &str = "No client is connected to this project; start one in the workspace with `artel client` or `artel up`";
 
 pub(super) struct Draft {
-    id: ToolCallId,
+    pub(super) id: ToolCallId,
     scope: Scope,
     wanted: Wanted,
     approval_timeout: Duration,

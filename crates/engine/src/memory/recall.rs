@@ -53,7 +53,7 @@ async fn search(app: &App, scope: Scope, agent: &Agent, asked: &str) -> Result<V
         return Ok(Vec::new());
     }
     let looked_for = SearchContext::of_text(asked.to_owned(), LOOKED_AT);
-    Ok(app.find_arrived(scope, agent, looked_for).await?.results)
+    app.find_arrived(scope, agent, looked_for).await
 }
 
 /// How near something must be to be worth telling; each embedder has its own scale.

@@ -307,15 +307,19 @@ impl Work<'_> {
         }
     }
 
-    /// Tells of a step. The work goes on even if that fails.
+    /// Tells of a step, before everything that comes later. The work goes on meanwhile, and even if that fails.
     async fn tell(&self, event: Event) {
-        let (project, session) = (self.scope.project, self.brief.task.session_id);
-        let now = self.app.clock().now();
-        let write = self.app.0.storage.db.write(Lane::Project(project), move |conn| {
+        let (project, task) = (self.scope.project, self.brief.task.id);
+        let (session, now) = (self.brief.task.session_id, self.app.clock().now());
+        let handed_in = self.app.0.storage.db.hand_in(Lane::Project(project), move |conn| {
             Box::pin(async move { events::append(conn, project, Some(session), now, &event).await })
         });
-        if let Err(error) = write.await {
-            tracing::warn!(task = %self.brief.task.id, %error, "a step could not be told");
+        let failed = move |error| tracing::warn!(%task, %error, "a step could not be told");
+        match handed_in.await {
+            Ok(told) => {
+                self.app.0.tracker.spawn(async move { told.await.map_or_else(failed, drop) });
+            }
+            Err(error) => failed(error),
         }
     }
 }

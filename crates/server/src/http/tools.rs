@@ -92,12 +92,8 @@ pub(super) async fn execute(
     if wait > LONGEST_WAIT {
         return Err(Error::invalid_field("wait", format!("must be 0 to {LONGEST_WAIT}")).into());
     }
-    let app = http.app();
-    let mut call = app.execute_tool(&caller, project, body.input, body.key).await?;
-    if wait > 0 && !call.status.is_final() {
-        let patience = Duration::from_secs(wait.into());
-        call = app.await_tool_call(&caller, project, call.id, patience).await?;
-    }
+    let patience = Duration::from_secs(wait.into());
+    let call = http.app().execute_tool(&caller, project, body.input, body.key, patience).await?;
     let status = if call.status.is_final() { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(call)))
 }

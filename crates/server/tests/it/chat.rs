@@ -247,7 +247,7 @@ on_both_sides! {
         let (ada, eve) = (world.user("ada"), world.user("eve"));
         let (project, path) = talk(&ada).await;
         assert_eq!(say(&ada, &path, "nobody", "x").await.status, 404);
-        assert!(faults(&ada.post(&path, &json!({"content": "x"})).await.unwrap()).contains_key("target_agent"));
+        assert_eq!(ada.post(&path, &json!({"content": "x"})).await.unwrap().body["error_code"], "no_suitable_agent");
         assert!(faults(&ada.post(&path, &json!({"content": "", "target_agent": "quick"})).await.unwrap()).contains_key("content"));
         assert_eq!(say(&eve, &path, "quick", "x").await.status, 404);
         let unknown = json!({"name": "dreamer", "model": "nowhere/model"});

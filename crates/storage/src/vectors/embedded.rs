@@ -7,6 +7,7 @@
 //!
 //! - [`file`]: the tables, and what errors of the file mean; [`rows`]: interactions in them.
 //! - [`rotation`], [`codes`], [`scan`]: from a vector to its code, codes in memory, and the inner loops.
+//! - [`held`]: the vectors of a small collection, in memory too.
 //! - [`collection`]: an open collection; [`shelf`]: which are open.
 //!
 //! All work blocks, so it runs beside the requests, on so many threads at a time as there are places for it.
@@ -14,6 +15,7 @@
 mod codes;
 mod collection;
 mod file;
+mod held;
 mod rotation;
 mod rows;
 mod scan;
@@ -250,6 +252,9 @@ impl VectorIndex for Embedded {
     }
 
     async fn count(&self, of: &Collection) -> Result<u64> {
+        if let Some(count) = self.shelf.slot(of).count_at_once() {
+            return Ok(count);
+        }
         Ok(self.read(of, |_, open| Ok(open.count())).await?.unwrap_or_default())
     }
 

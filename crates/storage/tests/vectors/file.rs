@@ -74,6 +74,37 @@ async fn an_empty_collection_is_an_empty_file() {
     assert_eq!(open_files(&folder), 0);
 }
 
+/// Whether its vectors are held or too many for that, the nearest is found, and what was deleted is not.
+#[tokio::test]
+async fn a_collection_grows_out_of_memory() {
+    const DIMENSIONS: usize = 4_096;
+    let folder = TempDir::new().unwrap();
+    let (mut index, of) = (reopened(&folder, model(DIMENSIONS)), fresh("agent"));
+    let mut dice = Dice(7);
+    let mut entries: Vec<Entry> = Vec::new();
+    // 16 MiB hold about a thousand of them.
+    for number in 0..12 {
+        let some: Vec<_> =
+            (0..100).map(|_| entry("one of many").with(dice.direction(DIMENSIONS))).collect();
+        index.put(&of, some.clone()).await.unwrap();
+        entries.extend(some);
+        let gone = entries.swap_remove(number);
+        index.forget_ids(&of, &[gone.interaction.id]).await.unwrap();
+        if number == 11 {
+            drop(index);
+            index = reopened(&folder, model(DIMENSIONS));
+        }
+        for wanted in entries.iter().rev().step_by(40) {
+            let vector = wanted.vector.as_ref().unwrap();
+            let hits = index.search(&of, vector, &ALL, 1).await.unwrap();
+            assert_eq!(hits[0].interaction.id, wanted.interaction.id);
+            assert!((hits[0].score - 1.0).abs() < 1e-4, "{}", hits[0].score);
+        }
+        let hits = index.search(&of, &gone.vector.unwrap(), &ALL, 1).await.unwrap();
+        assert_ne!(hits[0].interaction.id, gone.interaction.id);
+    }
+}
+
 /// CS-1.1: another model makes every entry wait, and each is found again once it has its new vector.
 #[tokio::test]
 async fn another_model_makes_entries_wait() {

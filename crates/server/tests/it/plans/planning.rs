@@ -185,7 +185,7 @@ on_both_sides! {
         bench.act(&held, "cancel", &json!({})).await;
         assert_eq!(fixes().await, "coder");
         for status in ["busy", "error"] {
-            bench.world.tamper(&format!("update agents set status = '\"{status}\"' where name = 'coder'"));
+            bench.world.tamper(&format!("update agents set status = '{status}' where name = 'coder'"));
             assert_eq!(fixes().await, "second", "{status}");
         }
         let path = bench.agent_path("second").await;

@@ -216,11 +216,12 @@ pub(super) struct Codes {
     length: usize,
     segments: Vec<Segment>,
     live: usize,
+    last: i64,
 }
 
 impl Codes {
     pub(super) fn new(dimensions: usize) -> Self {
-        Self { length: dimensions.div_ceil(BLOCK), segments: Vec::new(), live: 0 }
+        Self { length: dimensions.div_ceil(BLOCK), segments: Vec::new(), live: 0, last: 0 }
     }
 
     /// A code to read into.
@@ -233,9 +234,9 @@ impl Codes {
         self.live
     }
 
-    /// The highest number of a row; of one that is gone, too, while it is only marked.
+    /// The highest number that a row ever had: whoever holds one finds the same row under it, or none.
     pub(super) fn last_row(&self) -> i64 {
-        self.segments.last().and_then(|segment| segment.rows.last()).copied().unwrap_or(0)
+        self.last
     }
 
     /// What it takes of the machine's memory.
@@ -260,6 +261,7 @@ impl Codes {
         if let Some(segment) = self.segments.last_mut() {
             segment.push(code);
             self.live += 1;
+            self.last = code.row;
         }
     }
 

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::codes::{Code, Codes, asked, encoded, flags};
 use super::file::{self, Place};
+use super::held::Held;
 use super::rotation::Rotation;
 use super::rows::{self, COLUMNS, Conditions};
 use super::scan;
@@ -39,6 +40,8 @@ pub(super) struct Open {
 #[derive(Debug)]
 struct Memory {
     codes: Codes,
+    /// None when there are too many.
+    held: Option<Held>,
     waiting: u64,
 }
 
@@ -50,7 +53,8 @@ struct Changes {
 }
 
 enum Change {
-    Put(Code),
+    /// A code, and the vector as it is stored.
+    Put(Code, Vec<u8>),
     Remove(i64),
 }
 
@@ -61,7 +65,8 @@ impl Open {
             let codes = file::read_codes(&writer, model.dimensions)?;
             let waiting: i64 =
                 writer.query_row("select count(*) from waiting", [], |row| row.get(0))?;
-            Ok(Memory { codes, waiting: waiting.unsigned_abs() })
+            let held = Held::read(&writer, codes.len(), model.dimensions)?;
+            Ok(Memory { codes, held, waiting: waiting.unsigned_abs() })
         };
         let memory = RwLock::new(read().map_err(|error| place.blame(&error))?);
         Ok(Self { place, memory, readers: Mutex::default(), writer: Mutex::new(writer) })
@@ -69,12 +74,17 @@ impl Open {
 
     /// What it takes of the machine's memory.
     pub(super) fn bytes(&self) -> usize {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner).codes.bytes()
+        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
+        memory.codes.bytes() + memory.held.as_ref().map_or(0, Held::bytes)
     }
 
     pub(super) fn count(&self) -> u64 {
-        let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-        memory.codes.len() as u64 + memory.waiting
+        self.memory.read().unwrap_or_else(PoisonError::into_inner).count()
+    }
+
+    /// How many there are, if that can be said without waiting.
+    pub(super) fn count_at_once(&self) -> Option<u64> {
+        self.memory.try_read().ok().map(|memory| memory.count())
     }
 
     pub(super) fn search(
@@ -94,14 +104,20 @@ impl Open {
                 None => None,
                 Some(_) => Some(Conditions::new(filter).rows(conn)?),
             };
-            let candidates = {
+            let (candidates, scored) = {
                 let memory = self.memory.read().unwrap_or_else(PoisonError::into_inner);
-                let most = candidates(memory.codes.len(), vector.len(), top_k);
-                memory.codes.nearest(&query, filter, of_task.as_deref(), most)
+                let most = candidates(memory.codes.len(), vector.len(), filter, top_k);
+                let candidates = memory.codes.nearest(&query, filter, of_task.as_deref(), most);
+                // An entry that is put anew in this moment may be shown with the score that it had.
+                let scored = memory.held.as_ref().map(|held| {
+                    rescored(&candidates, vector, top_k, |row| Ok(held.score(row, vector)))
+                });
+                (candidates, scored)
             };
             // One transaction, so that an entry and its vector are of the same version.
             let moment = conn.unchecked_transaction()?;
-            let scored = rescored(&moment, &candidates, vector, top_k)?;
+            let scored =
+                scored.unwrap_or_else(|| read_and_rescored(&moment, &candidates, vector, top_k))?;
             let mut hits = Vec::with_capacity(top_k.min(scored.len()));
             let sql = format!("select {COLUMNS} from interactions where row = ?1");
             let mut interactions = moment.prepare_cached(&sql)?;
@@ -330,10 +346,7 @@ impl Open {
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         memory.waiting = memory.waiting.saturating_add_signed(changes.waiting);
         for change in changes.codes {
-            match change {
-                Change::Put(code) => memory.codes.put(&code),
-                Change::Remove(row) => memory.codes.remove(row),
-            }
+            memory.make(change);
         }
         Ok(done)
     }
@@ -353,19 +366,54 @@ impl Open {
     }
 }
 
-/// The exact scores of the candidates, best first. Candidates come with the best estimate first; those that are surely
-/// farther than what is asked for are not read.
-fn rescored(
+impl Memory {
+    fn count(&self) -> u64 {
+        self.codes.len() as u64 + self.waiting
+    }
+
+    fn make(&mut self, change: Change) {
+        match change {
+            Change::Put(code, vector) => {
+                self.held = self.held.take().and_then(|held| held.with(code.row, vector));
+                self.codes.put(&code);
+            }
+            Change::Remove(row) => {
+                if let Some(held) = &mut self.held {
+                    held.remove(row);
+                }
+                self.codes.remove(row);
+            }
+        }
+    }
+}
+
+/// The exact scores of the candidates, by their vectors in the file.
+fn read_and_rescored(
     moment: &Transaction<'_>,
     candidates: &[(f32, i64)],
     vector: &[f32],
     top_k: usize,
 ) -> rusqlite::Result<Vec<(f32, i64)>> {
+    let mut vectors = moment.prepare_cached("select vector from vectors where row = ?1")?;
+    rescored(candidates, vector, top_k, |row| {
+        let mut found = vectors.query([row])?;
+        let Some(found) = found.next()? else { return Ok(None) };
+        Ok(Some(scan::dot(found.get_ref(0)?.as_blob()?, vector)))
+    })
+}
+
+/// The exact scores of the candidates, best first; `score` gives that of a row, if it is still there. Candidates come
+/// with the best estimate first; those that are surely farther than what is asked for are not looked at.
+fn rescored(
+    candidates: &[(f32, i64)],
+    vector: &[f32],
+    top_k: usize,
+    mut score: impl FnMut(i64) -> rusqlite::Result<Option<f32>>,
+) -> rusqlite::Result<Vec<(f32, i64)>> {
     #[expect(clippy::cast_precision_loss, reason = "a model has few dimensions")]
     let sure = FARTHEST_OFF / (vector.len() as f32).sqrt();
     let best_first = |a: &(f32, i64), b: &(f32, i64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
     let mut scored: Vec<(f32, i64)> = Vec::with_capacity(candidates.len());
-    let mut vectors = moment.prepare_cached("select vector from vectors where row = ?1")?;
     for some in candidates.chunks(READ_AT_ONCE) {
         if let (Some(last), Some(next)) = (scored.get(top_k - 1), some.first())
             && last.0 > next.0 + sure
@@ -373,22 +421,22 @@ fn rescored(
             break;
         }
         for (_, row) in some {
-            let mut found = vectors.query([row])?;
-            if let Some(found) = found.next()? {
-                scored.push((scan::dot(found.get_ref(0)?.as_blob()?, vector), *row));
-            }
+            scored.extend(score(*row)?.map(|score| (score, *row)));
         }
-        scored.sort_unstable_by(best_first);
+        // The stable sort makes use of what is in order already, which is all but these.
+        scored.sort_by(best_first);
     }
     Ok(scored)
 }
 
 /// How many are taken by estimate for a search to choose from exactly. Where there are no more, it is exact. A code
-/// of fewer bits errs more and its vector is cheaper to read, so then more are taken.
-fn candidates(rows: usize, dimensions: usize, top_k: usize) -> usize {
+/// of fewer bits errs more and its vector is cheaper to read, so then more are taken. More also with a filter: what
+/// it admits may all be far from the query, where estimates hardly tell one from another.
+fn candidates(rows: usize, dimensions: usize, filter: &Filter, top_k: usize) -> usize {
     let least = if rows > 300_000 { 400 } else { 200 };
     let shortness = (1_536 / dimensions).clamp(1, 4);
-    (least * shortness).max(3 * top_k)
+    let few = if *filter == Filter::default() { 1 } else { 3 };
+    (least * shortness * few).max(3 * top_k)
 }
 
 /// A number above all that are in the file or in memory.
@@ -433,11 +481,11 @@ fn put_one(
         let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
         change
             .prepare_cached("insert or replace into vectors (row, vector) values (?1, ?2)")?
-            .execute((row, bytes))?;
+            .execute((row, &bytes))?;
         let moment = facts.timestamp.as_micros();
         let code = Code { row, moment, flags: flags(facts), factor, blocks };
         file::write_code(change, &code, vector.len())?;
-        changes.codes.push(Change::Put(code));
+        changes.codes.push(Change::Put(code, bytes));
     } else {
         change
             .prepare_cached("insert or replace into waiting (row) values (?1)")?

@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, params};
 
 use super::codes::{Code, Codes, encoded};
@@ -143,6 +144,8 @@ impl Place {
             let conn = Connection::open_with_flags(&self.path, flags)?;
             conn.execute_batch("pragma busy_timeout = 10000; pragma temp_store = memory;")?;
             conn.set_prepared_statement_cache_capacity(64);
+            // Else statements are planned anew whenever other values are bound.
+            conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             Ok(conn)
         };
         open().map_err(|error| self.blame(&error))

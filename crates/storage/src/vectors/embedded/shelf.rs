@@ -25,7 +25,7 @@ use crate::vectors::{Error, Model, Result};
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub collections: usize,
-    /// Of memory that their codes take.
+    /// Of memory that their codes take, and their vectors where they are held.
     pub bytes: usize,
     /// What was not used for so long is closed.
     pub idle: Duration,
@@ -218,6 +218,11 @@ impl Shelf {
 }
 
 impl Slot {
+    /// How many entries it has, if it is open and that can be said without waiting.
+    pub(super) fn count_at_once(&self) -> Option<u64> {
+        self.open.try_read().ok()?.as_ref()?.count_at_once()
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Option<Open>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner)
     }
