@@ -173,7 +173,7 @@ impl App {
         let id = call.id;
         // What was made just now need not be read.
         let (waiter, mut made) =
-            if waiter.call == id { (waiter, Some(call)) } else { (self.0.calls.join(id), None) };
+            if waiter.key == id { (waiter, Some(call)) } else { (self.0.calls.join(id), None) };
         loop {
             // Before anything is looked at, so that nothing that happens after is missed.
             let rung = waiter.bell.rung.notified();

@@ -57,7 +57,7 @@ impl<K: Copy + Eq + Hash, V> Waiting<K, V> {
 /// One who waits; dropped, it leaves.
 pub(crate) struct Waiter<'a, K: Copy + Eq + Hash, V> {
     all: &'a Waiting<K, V>,
-    key: K,
+    pub(crate) key: K,
     pub(crate) bell: Arc<Bell<V>>,
 }
 
