@@ -42,7 +42,7 @@ impl LangGraph {
             packages.is_dir(),
             "there is no {shown}; fetch it: scripts/fetch-langgraph.sh {shown}"
         );
-        let (script, data) = (place.at("langgraph.py"), place.at("langgraph"));
+        let (script, data) = (place.at("langgraph_steps.py"), place.at("langgraph"));
         std::fs::write(&script, SCRIPT)?;
         let found = Self { packages, script, data };
         found.run("alone", &[3]).context("it does not run")?;
