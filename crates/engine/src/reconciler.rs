@@ -67,6 +67,7 @@ async fn round(app: &App, every: Duration) -> Result<()> {
     for (duty, done) in [
         ("expire approvals", expire_approvals(app).await),
         ("give up calls", give_up_calls(app).await),
+        ("give up waiting", spaces::keeping::give_up_waiting(app).await.map(|it| it as u64)),
         ("warn of deadlines", warn_of_deadlines(app, &lease).await),
         ("prune events", prune_events(app, &lease, now).await),
         ("prune answers", prune_answers(app, &lease, now).await),

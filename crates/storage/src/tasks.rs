@@ -181,6 +181,19 @@ pub async fn all_unfinished(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, T
     .await
 }
 
+/// Tasks of messages that have waited in vain since before a moment; those that others kept waiting are not among them.
+pub async fn overdue(conn: &mut Conn, before: Timestamp, limit: u32) -> Result<Vec<Task>> {
+    conn.query(
+        select!(
+            "where finished_at is null and status = 'queued' and plan_id is null and progress is null
+             and created_at < ?1 order by created_at limit ?2"
+        ),
+        values![before, limit],
+        read,
+    )
+    .await
+}
+
 /// How many tasks wait for an agent.
 pub async fn waiting(conn: &mut Conn, project: ProjectId, agent: AgentId) -> Result<u64> {
     let count = conn

@@ -3,6 +3,7 @@
 //! Whoever ends it first has ended it; the other's commit is undone whole.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use artel_domain::event::{MessageCreated, TaskCancelled, TaskCompleted, TaskFailed};
 use artel_domain::memory::{Kind, Recollection};
@@ -232,7 +233,19 @@ pub(super) async fn interrupt(
 
 /// Cancels a task, waiting or running, on whichever node; says whether this did it.
 pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool> {
-    let (written, own) = (Ending::cancelled().written(&app.scribe(), task), task.clone());
+    stop(app, scope, task, Ending::cancelled()).await
+}
+
+/// Ends a task whose turn did not come in time.
+pub(super) async fn give_up(app: &App, scope: Scope, task: &Task) -> Result<bool> {
+    let limit = app.longest(task).as_secs();
+    let why = format!("No answer within {limit} s: the agent had other work all that time");
+    stop(app, scope, task, Ending::failed(String::new(), ErrorType::Timeout, why)).await
+}
+
+/// Ends a task from outside of its turn.
+async fn stop(app: &App, scope: Scope, task: &Task, ending: Ending) -> Result<bool> {
+    let (written, own) = (ending.written(&app.scribe(), task), task.clone());
     let ended = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
         Box::pin(async move { written.store(conn, scope, &own).await })
     });
@@ -248,6 +261,14 @@ pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool>
 impl App {
     pub(crate) fn scribe(&self) -> Scribe {
         Scribe { clock: Arc::clone(&self.0.clock), node: self.0.settings.node.as_str().into() }
+    }
+
+    /// How long a task may take: a message from when it was sent, a task of a plan from when its turn came.
+    pub(crate) fn longest(&self, task: &Task) -> Duration {
+        match task.plan {
+            None => self.0.settings.direct_timeout,
+            Some(_) => self.0.settings.plan_task_timeout,
+        }
     }
 
     /// A task was ended by its row: whoever runs it stops.

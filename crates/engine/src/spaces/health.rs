@@ -92,10 +92,9 @@ impl App {
             let detail = "No agent is registered; add one, or register one again";
             troubles.insert("no_agents", (Wellness::Degraded, detail.to_owned()));
         }
-        let longest = self.0.settings.direct_timeout + GRACE;
         let stuck = |task: &&Task| {
             let since = match task.status {
-                Status::Queued => Some(task.created_at),
+                Status::Queued => Some(task.created_at).filter(|_| task.plan.is_none()),
                 Status::Running => task.started_at,
                 // Those that wait for a person or a machine have deadlines of their own.
                 Status::WaitingApproval
@@ -104,7 +103,7 @@ impl App {
                 | Status::Failed
                 | Status::Cancelled => None,
             };
-            since.is_some_and(|since| now.since(since) > longest)
+            since.is_some_and(|since| now.since(since) > self.longest(task) + GRACE)
         };
         let count = unfinished.iter().filter(stuck).count();
         if let Some(first) = unfinished.iter().find(stuck) {

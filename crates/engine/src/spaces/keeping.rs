@@ -207,6 +207,22 @@ pub(crate) async fn attend(app: &App) -> Result<usize> {
     Ok(picked + wake_plans(app).await?)
 }
 
+/// Ends messages that waited in vain because all of their agent's time went to longer work.
+pub(crate) async fn give_up_waiting(app: &App) -> Result<usize> {
+    let before = app.clock().now().minus(app.0.settings.direct_timeout);
+    let overdue = app
+        .0
+        .storage
+        .db
+        .read(move |conn| Box::pin(async move { tasks::overdue(conn, before, SOME).await }));
+    let mut given_up = 0;
+    for task in overdue.await? {
+        let scope = Scope { user: task.user_id, project: task.project_id };
+        given_up += usize::from(ending::give_up(app, scope, &task).await?);
+    }
+    Ok(given_up)
+}
+
 /// Takes over a project's unfinished tasks, if its space is ours to have.
 pub(crate) async fn pick_up(app: &App, scope: Scope) -> Result<usize> {
     let space = match app.0.spaces.get(app, scope).await {

@@ -99,11 +99,8 @@ async fn attempt(
     stop: CancellationToken,
 ) -> Result<Option<Message>> {
     let (scope, task) = (space.scope, &brief.task);
-    // A message counts from when it was sent, a task of a plan from when its turn came.
-    let (limit, since) = match task.plan {
-        None => (app.0.settings.direct_timeout, task.created_at),
-        Some(_) => (app.0.settings.plan_task_timeout, task.started_at.unwrap_or(task.created_at)),
-    };
+    let limit = app.longest(task);
+    let since = task.started_at.filter(|_| task.plan.is_some()).unwrap_or(task.created_at);
     let used = app.clock().now().since(since).saturating_sub(brief.waited);
     let patience = Patience::new(limit.saturating_sub(used));
     let answer = async {

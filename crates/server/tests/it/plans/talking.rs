@@ -67,6 +67,20 @@ on_both_sides! {
         assert_eq!((&last["mode"], &last["success"]), (&json!("orchestrated"), &json!(true)), "{last}");
     }
 
+    /// WS-22.1: a message whose agent is taken up by a plan all the time is answered in time all the same, with why.
+    async fn a_message_behind_a_plan(side) {
+        let bench = Bench::with(side, &[("ARTEL_DIRECT_TIMEOUT", "2s")]).await;
+        let plan = bench.given(&[("a", "HOLD", "writer", &[])]).await;
+        bench.run(&plan).await;
+        let path = session(&bench.ada, &bench.project).await;
+        let late = say(&bench.ada, &path, "writer", "hello").await.body;
+        assert_eq!((&late["success"], &late["error_type"]), (&json!(false), &json!("timeout")), "{late}");
+        assert!(late["error"].as_str().unwrap().contains("other work"), "{late}");
+        let health = bench.ada.get(&format!("{}/space/health", bench.project)).await.unwrap().body;
+        assert_eq!(health["reasons"], json!([]), "a long task of a plan is not stuck: {health}");
+        assert_eq!(bench.states(&plan).await[0].1, "executing", "the plan goes on");
+    }
+
     /// WS-24.3: each agent remembers its part.
     async fn agents_remember(side) {
         let bench = Bench::new(side).await;
