@@ -24,6 +24,7 @@ mod peer;
 mod place;
 mod plans;
 mod report;
+mod requests;
 mod start;
 mod tools;
 mod usage;
@@ -55,6 +56,9 @@ struct Arguments {
     /// As JSON.
     #[arg(long)]
     json: bool,
+    /// What is behind a figure too: the plans that do not fit, one by one.
+    #[arg(long)]
+    verbose: bool,
     /// The server's binary; the one beside this program if not given.
     #[arg(long, value_name = "FILE")]
     artel: Option<PathBuf>,
@@ -64,6 +68,9 @@ struct Arguments {
     /// Where `LangGraph` is; beside this program if not given (scripts/fetch-langgraph.sh brings it).
     #[arg(long, value_name = "DIR")]
     langgraph: Option<PathBuf>,
+    /// Has the requests planned by this model too, once or twice each; the server finds its key in the environment.
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    planner_model: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,6 +101,8 @@ enum Name {
     Memory,
     /// A plan's steps, alone and many at once, planning, and what a kill leaves.
     Plans,
+    /// The share of requests that become the plans they should.
+    Requests,
     /// 2,000 spaces that nobody uses.
     IdleSpaces,
     /// An event to 500 listeners.
@@ -117,16 +126,18 @@ fn main() -> Result<()> {
     }
     artel_testkit::process::raise_open_files(OPEN_FILES)?;
     let place = Place::find(arguments.artel, arguments.folder.as_deref(), arguments.langgraph)?;
-    let mut report = Report::new(arguments.json);
+    let mut report = Report::new(arguments.json, arguments.verbose);
+    let model = arguments.planner_model.as_deref();
     for name in Name::value_variants() {
         if arguments.only.is_empty() || arguments.only.contains(name) {
-            measure(*name, &place, &mut report).with_context(|| format!("measuring {name:?}"))?;
+            measure(*name, &place, &mut report, model)
+                .with_context(|| format!("measuring {name:?}"))?;
         }
     }
     report.finish()
 }
 
-fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
+fn measure(name: Name, place: &Place, report: &mut Report, model: Option<&str>) -> Result<()> {
     match name {
         Name::AgentsList => agents_list::measure(place, report),
         Name::AppendSqlite => append::sqlite(place, report),
@@ -136,6 +147,7 @@ fn measure(name: Name, place: &Place, report: &mut Report) -> Result<()> {
         Name::Tools => tools::measure(place, report),
         Name::Memory => memory::measure(place, report),
         Name::Plans => plans::measure(place, report),
+        Name::Requests => requests::measure(place, report, model),
         Name::IdleSpaces => idle_spaces::measure(place, report),
         Name::Fanout => fanout::measure(place, report),
         Name::IdleStreams => idle_streams::measure(place, report),

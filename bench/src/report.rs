@@ -15,6 +15,9 @@ pub(crate) struct Row {
     goal: Option<Goal>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verdict: Option<Verdict>,
+    /// What is behind it, a line for each; only shown when asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<String>,
 }
 
 /// What the figure stands beside.
@@ -46,7 +49,20 @@ struct Verdict {
 
 impl Row {
     pub(crate) fn new(name: impl Into<String>, figure: f64, unit: &'static str) -> Self {
-        Self { name: name.into(), figure, unit, peer: None, goal: None, verdict: None }
+        Self {
+            name: name.into(),
+            figure,
+            unit,
+            peer: None,
+            goal: None,
+            verdict: None,
+            details: Vec::new(),
+        }
+    }
+
+    pub(crate) fn details(mut self, details: Vec<String>) -> Self {
+        self.details = details;
+        self
     }
 
     /// The peer's figure, measured in the same run. The ratio is given, as that of medians is not the median of
@@ -99,21 +115,26 @@ impl Row {
 /// Collects the rows; shows each at once, so that a long run can be watched.
 pub(crate) struct Report {
     json: bool,
+    /// Whether the lines show their details, which JSON always has.
+    verbose: bool,
     rows: Vec<Row>,
 }
 
 impl Report {
-    pub(crate) fn new(json: bool) -> Self {
+    pub(crate) fn new(json: bool, verbose: bool) -> Self {
         if !json {
             println!("{}", machine());
             println!("{}", columns(["", "figure", "peer", "ratio", "goal", ""]));
         }
-        Self { json, rows: Vec::new() }
+        Self { json, verbose, rows: Vec::new() }
     }
 
     pub(crate) fn add(&mut self, row: Row) {
         if !self.json {
             println!("{}", row.line());
+            for detail in row.details.iter().filter(|_| self.verbose) {
+                println!("    {detail}");
+            }
         }
         self.rows.push(row);
     }
