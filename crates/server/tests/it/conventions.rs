@@ -26,6 +26,7 @@ fn filled(path: &str, ids: &[(&str, &str)]) -> String {
     let nobody = [
         ("{session_id}", NOBODY),
         ("{task_id}", NOBODY),
+        ("{plan_id}", NOBODY),
         ("{project_id}", NOBODY),
         ("{agent_id}", NOBODY),
         ("{interaction_id}", NOBODY),
@@ -310,6 +311,10 @@ async fn nothing_answers_500() {
         "client_id",
         "pattern",
         "approval_ids",
+        "request",
+        "tasks",
+        "drop",
+        "assign",
         "decision",
         "comment",
         "result",

@@ -272,7 +272,7 @@ on_both_sides! {
         until(|| async { space(&ada, &project).await["running_tasks"] == 1 }).await;
         sent.push(send(&ada, &session(&ada, &project).await, "endless", "waits"));
         until(|| async { space(&ada, &project).await["queued_tasks"] == 1 }).await;
-        world.tamper("update tasks set created_at = created_at - 3600000000 where status = 'queued'");
+        world.tamper("update tasks set started_at = started_at - 3600000000 where status = 'running'");
         alert("stuck_task").await;
         for _ in 0..99 {
             sent.push(send(&ada, &path, "endless", "waits"));

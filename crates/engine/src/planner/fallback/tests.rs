@@ -1,3 +1,5 @@
+//! The requests of `requests.toml` and the plans that they should give, and what no request may do.
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
