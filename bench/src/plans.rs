@@ -34,6 +34,8 @@ const ALONE: usize = 200;
 const PLANS: usize = 64;
 /// Tasks of each of many chains.
 const TOGETHER: usize = 40;
+/// Agents of a project.
+const TEAM: usize = 4;
 const SLOWEST: f64 = 1.2;
 const FASTEST: f64 = 5.0;
 /// Until the server is done with what it was just given; what an agent did is remembered a moment after.
@@ -99,8 +101,8 @@ fn steps(place: &Place, report: &mut Report) -> Result<()> {
         let (spans, _) = bare.commits(ALONE)?;
         let bare = median_micros(&spans);
         let theirs = peer.as_ref().map(|peer| peer.alone(ALONE)).transpose()?;
-        let ours = runtime.block_on(alone(&artel, &client, ALONE))?;
-        let remembering = runtime.block_on(alone(&artel, &client, 1))?;
+        let ours = runtime.block_on(alone(&artel, &client, TEAM, false))?;
+        let remembering = runtime.block_on(alone(&artel, &client, 1, true))?;
         let many = peer.as_ref().map(|peer| peer.together(PLANS, TOGETHER)).transpose()?;
         let together = runtime.block_on(together(&artel, &client))?;
         let peer = theirs.zip(many).map(|(alone, together)| Peer { alone, together });
@@ -120,8 +122,8 @@ fn script(data: &Path, text: &str) -> Result<()> {
 }
 
 /// One chain, from its approval to its end.
-async fn alone(artel: &Artel, client: &Client, agents: usize) -> Result<Pace> {
-    let plan = Given::make(client, Shape { tasks: ALONE, width: 1, agents }).await?;
+async fn alone(artel: &Artel, client: &Client, agents: usize, alike: bool) -> Result<Pace> {
+    let plan = Given::make(client, Shape { tasks: ALONE, width: 1, agents, alike }).await?;
     let mut connection = Connection::open(wire::address(artel.url())?).await?;
     sleep(SETTLE).await;
     let (before, start) = (cpu(artel.pid()?)?, Instant::now());
@@ -135,7 +137,7 @@ async fn alone(artel: &Artel, client: &Client, agents: usize) -> Result<Pace> {
 
 /// Many chains at once, each in a project of its own, from the first approval to the last end.
 async fn together(artel: &Artel, client: &Client) -> Result<Pace> {
-    let shape = Shape { tasks: TOGETHER, width: 1, agents: TOGETHER };
+    let shape = Shape { tasks: TOGETHER, width: 1, agents: TEAM, alike: false };
     let mut plans = Vec::new();
     for plan in Given::make_many(client, PLANS, shape).await? {
         plans.push((plan, Connection::open(wire::address(artel.url())?).await?));

@@ -20,15 +20,25 @@ pub(super) struct Shape {
     /// Chains.
     pub(super) width: usize,
     pub(super) agents: usize,
+    /// Whether what was done before has something to do with what comes next, so that agents remember it.
+    pub(super) alike: bool,
 }
 
 impl Shape {
+    fn description(self, at: usize) -> String {
+        if self.alike {
+            return format!("Take care of part {at}");
+        }
+        let word = || (0..8).map(|_| fastrand::alphabetic()).collect::<String>();
+        std::array::from_fn::<_, 4, _>(|_| word()).join(" ")
+    }
+
     fn draft(self) -> Vec<Value> {
         let task = |at: usize| {
             let before = at.checked_sub(self.width).map(|before| format!("t{before}"));
             json!({
                 "name": format!("t{at}"),
-                "description": format!("Take care of part {at}"),
+                "description": self.description(at),
                 "agent": format!("a{}", at % self.agents),
                 "depends_on": before.as_slice(),
             })

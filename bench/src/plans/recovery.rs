@@ -45,12 +45,12 @@ struct Load {
 const LOADS: [Load; 2] = [
     Load {
         name: "300 of 10,000 ran",
-        shape: Shape { tasks: TASKS, width: 10, agents: 1 },
+        shape: Shape { tasks: TASKS, width: 10, agents: 1, alike: true },
         parallel: 3,
     },
     Load {
         name: "10,000 of 10,000 ran",
-        shape: Shape { tasks: TASKS, width: TASKS, agents: TASKS / LIMIT },
+        shape: Shape { tasks: TASKS, width: TASKS, agents: TASKS / LIMIT, alike: true },
         parallel: TASKS,
     },
 ];

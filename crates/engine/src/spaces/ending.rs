@@ -32,6 +32,8 @@ pub(crate) struct Ending {
     pub(crate) context: Vec<Recollection>,
     /// What it did on the way, to be remembered.
     pub(crate) steps: Vec<Happened>,
+    /// What is still to be told before the end.
+    pub(crate) noted: Option<Event>,
 }
 
 /// Who writes down what work leaves behind.
@@ -52,12 +54,12 @@ impl Ending {
     }
 
     const fn of(text: String, end: End) -> Self {
-        Self { text, end, usage: None, context: Vec::new(), steps: Vec::new() }
+        Self { text, end, usage: None, context: Vec::new(), steps: Vec::new(), noted: None }
     }
 
     /// What is written, with ids of its own.
     fn written(self, scribe: &Scribe, task: &Task) -> Written {
-        let Self { text, end, usage, context, steps } = self;
+        let Self { text, end, usage, context, steps, noted } = self;
         let now = scribe.clock.now();
         let (success, error, error_type) = match &end {
             End::Completed => (true, None, None),
@@ -81,7 +83,7 @@ impl Ending {
             }),
         };
         let told = closing_event(task, &end, message.id, usage);
-        Written { end, message, told, now, steps, scribe: scribe.clone() }
+        Written { end, message, noted, told, now, steps, scribe: scribe.clone() }
     }
 }
 
@@ -89,6 +91,7 @@ impl Ending {
 struct Written {
     end: End,
     message: Message,
+    noted: Option<Event>,
     told: Event,
     now: Timestamp,
     steps: Vec<Happened>,
@@ -110,7 +113,7 @@ impl Written {
         scope: Scope,
         task: &Task,
     ) -> artel_storage::Result<Option<Left>> {
-        let Self { end, message, told, now, steps, scribe } = self;
+        let Self { end, message, noted, told, now, steps, scribe } = self;
         let mut open = false;
         match tasks::end(conn, task.id, &end, now).await? {
             Ended::Before => return Ok(None),
@@ -121,11 +124,11 @@ impl Written {
         }
         let asked = described(conn, task).await?;
         let remembered = remembered(asked, &end, &message);
+        let mut events: Vec<_> = noted.into_iter().collect();
         let answer = match &task.plan {
             None => {
                 sessions::say(conn, scope, task.session_id, &message).await?;
-                let told = [MessageCreated { message: message.clone() }.into(), told];
-                events::append_all(conn, scope.project, Some(task.session_id), now, &told).await?;
+                events.push(MessageCreated { message: message.clone() }.into());
                 Some(message)
             }
             Some(place) => {
@@ -133,10 +136,11 @@ impl Written {
                 if open {
                     flow::cancel_of_task(conn, task.id).await?;
                 }
-                events::append(conn, scope.project, Some(task.session_id), now, &told).await?;
                 None
             }
         };
+        events.push(told);
+        events::append_all(conn, scope.project, Some(task.session_id), now, &events).await?;
         for happened in steps.into_iter().chain(remembered) {
             happened.keep(conn, scribe.clock.as_ref(), task, now, &scribe.node).await?;
         }

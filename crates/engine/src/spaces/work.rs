@@ -3,6 +3,7 @@
 //! Before it waits for others, a person or the user's machine, what its model has said so far is kept with the call. A
 //! process that takes over then goes on from there: the model is not asked twice, and a call is not made twice.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use artel_agents::llm::chat::{
@@ -14,6 +15,7 @@ use artel_agents::llm::{Error as ModelError, prices, tokens};
 use artel_domain::event::{ContextRetrieved, MessageDelta, Retrieved, TaskProgress};
 use artel_domain::memory::{Kind, Recollection};
 use artel_domain::session::{ErrorType, Role, Usage};
+use artel_domain::task::Task;
 use artel_domain::{Agent, Event};
 use artel_storage::calls::Place;
 use artel_storage::tasks::End;
@@ -28,6 +30,7 @@ use crate::App;
 use crate::calls::{Wanted, Wisher};
 use crate::memory::keeping::Happened;
 use crate::memory::recall::{self, MemorySearch};
+use crate::plans::words;
 use crate::tools::result::ReadResult;
 use crate::tools::{Done, waits_for_others};
 
@@ -36,6 +39,8 @@ const HISTORY_TOKENS: u64 = 4000;
 /// How long a model may take to begin, and to go on.
 const FIRST_PIECE: Duration = Duration::from_secs(25);
 const SILENCE: Duration = Duration::from_secs(25);
+/// How long an event waits for a commit to go with.
+const SOON: Duration = Duration::from_millis(50);
 /// The longest answer that is kept.
 const LONGEST: usize = 4 * 1024 * 1024;
 /// How often a model may be asked for one task.
@@ -67,11 +72,12 @@ pub(super) async fn answer(
         text: String::new(),
         progress: Progress::default(),
         steps: Vec::new(),
+        noted: Later::default(),
     };
     let context = work.recall().await;
     let end = work.run(&context).await;
-    let Work { text, progress, steps, .. } = work;
-    Ending { text, end, usage: progress.usage, context, steps }
+    let Work { text, progress, steps, noted, .. } = work;
+    Ending { text, end, usage: progress.usage, context, steps, noted: noted.take() }
 }
 
 struct Work<'a> {
@@ -86,6 +92,22 @@ struct Work<'a> {
     progress: Progress,
     /// Tools that were used, to be remembered.
     steps: Vec<Happened>,
+    /// What is told with the end, if that comes soon.
+    noted: Later,
+}
+
+/// An event that waits a moment for a commit to go with.
+#[derive(Debug, Clone, Default)]
+struct Later(Arc<Mutex<Option<Event>>>);
+
+impl Later {
+    fn put(&self, event: Event) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(event);
+    }
+
+    fn take(&self) -> Option<Event> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// What a model said when it was asked once.
@@ -109,10 +131,11 @@ impl Work<'_> {
     async fn recall(&self) -> Vec<Recollection> {
         let Brief { task, asked, before, .. } = self.brief;
         let known: Vec<_> = before.iter().filter_map(|message| message.task_id).collect();
-        let found = recall::recall(self.app, self.scope, self.agent, asked, &known).await;
+        let about = if task.plan.is_some() { words::own(asked) } else { asked };
+        let found = recall::recall(self.app, self.scope, self.agent, about, &known).await;
         let (task_id, agent_id) = (task.id, task.agent_id);
-        let (context, event) = match found {
-            Ok(context) if context.is_empty() => return context,
+        match found {
+            Ok(context) if context.is_empty() => context,
             Ok(context) => {
                 let retrieved = |it: &Recollection| Retrieved {
                     id: it.id,
@@ -120,19 +143,16 @@ impl Work<'_> {
                     score: it.score,
                 };
                 let items = context.iter().map(retrieved).collect();
-                (context, Event::from(ContextRetrieved { task_id, agent_id, items }))
+                self.note(ContextRetrieved { task_id, agent_id, items }.into());
+                context
             }
             Err(error) => {
                 tracing::warn!(task = %task_id, %error, "a task goes on without its memory");
-                let detail = format!("Without memory: {error}");
-                (
-                    Vec::new(),
-                    TaskProgress { task_id, agent_id, plan: task.plan.clone(), detail }.into(),
-                )
+                let (plan, detail) = (task.plan.clone(), format!("Without memory: {error}"));
+                self.tell(TaskProgress { task_id, agent_id, plan, detail }.into()).await;
+                Vec::new()
             }
-        };
-        self.tell(event).await;
-        context
+        }
     }
 
     async fn run(&mut self, context: &[Recollection]) -> End {
@@ -309,18 +329,39 @@ impl Work<'_> {
 
     /// Tells of a step, before everything that comes later. The work goes on meanwhile, and even if that fails.
     async fn tell(&self, event: Event) {
-        let (project, task) = (self.scope.project, self.brief.task.id);
-        let (session, now) = (self.brief.task.session_id, self.app.clock().now());
-        let handed_in = self.app.0.storage.db.hand_in(Lane::Project(project), move |conn| {
-            Box::pin(async move { events::append(conn, project, Some(session), now, &event).await })
-        });
-        let failed = move |error| tracing::warn!(%task, %error, "a step could not be told");
-        match handed_in.await {
-            Ok(told) => {
-                self.app.0.tracker.spawn(async move { told.await.map_or_else(failed, drop) });
-            }
-            Err(error) => failed(error),
+        if let Some(noted) = self.noted.take() {
+            tell(self.app, &self.brief.task, noted).await;
         }
+        tell(self.app, &self.brief.task, event).await;
+    }
+
+    /// Tells of something with the next step, or with the end, or by itself when neither comes soon: most tasks of a
+    /// quick model then take one commit less.
+    fn note(&self, event: Event) {
+        self.noted.put(event);
+        let (app, task, noted) = (self.app.clone(), self.brief.task.clone(), self.noted.clone());
+        self.app.0.tracker.spawn(async move {
+            tokio::time::sleep(SOON).await;
+            if let Some(event) = noted.take() {
+                tell(&app, &task, event).await;
+            }
+        });
+    }
+}
+
+/// Gives an event of a task its place in the log.
+async fn tell(app: &App, task: &Task, event: Event) {
+    let (id, project, session) = (task.id, task.project_id, task.session_id);
+    let now = app.clock().now();
+    let handed_in = app.0.storage.db.hand_in(Lane::Project(project), move |conn| {
+        Box::pin(async move { events::append(conn, project, Some(session), now, &event).await })
+    });
+    let failed = move |error| tracing::warn!(task = %id, %error, "a step could not be told");
+    match handed_in.await {
+        Ok(told) => {
+            app.0.tracker.spawn(async move { told.await.map_or_else(failed, drop) });
+        }
+        Err(error) => failed(error),
     }
 }
 
