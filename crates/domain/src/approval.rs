@@ -1,11 +1,12 @@
 //! A question to a person that is answered exactly once.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{ApprovalId, ProjectId, RiskLevel, SessionId, TaskId, Timestamp, UserId};
+use crate::{ApprovalId, ProjectId, RiskLevel, SessionId, SystemClock, TaskId, Timestamp, UserId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -115,4 +116,34 @@ pub struct Approval {
     pub decided_by: Option<UserId>,
     /// From where: `web`, `client`, `terminal`, `api`, `deadline`, or `cancelled` when the task ended before.
     pub decided_from: Option<String>,
+}
+
+impl Approval {
+    /// A question that nobody has answered, and that waits so long from now on. It comes from no conversation.
+    pub fn pending(
+        (user_id, project_id): (UserId, ProjectId),
+        kind: Kind,
+        risk_level: RiskLevel,
+        payload: serde_json::Value,
+        now: Timestamp,
+        wait: Duration,
+    ) -> Self {
+        Self {
+            id: ApprovalId::new(&SystemClock),
+            user_id,
+            project_id,
+            session_id: None,
+            task_id: None,
+            kind,
+            payload,
+            risk_level,
+            status: Status::Pending,
+            created_at: now,
+            expires_at: now.plus(wait),
+            resolved_at: None,
+            comment: None,
+            decided_by: None,
+            decided_from: None,
+        }
+    }
 }

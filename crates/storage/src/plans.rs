@@ -155,15 +155,6 @@ pub async fn task(conn: &mut Conn, plan: PlanId, name: &str) -> Result<Task> {
     conn.first(sql, values![plan, name], read_task).await?.ok_or(Error::Missing("task"))
 }
 
-/// Some tasks of a plan, by their names.
-pub async fn some_tasks(conn: &mut Conn, plan: PlanId, names: &[String]) -> Result<Vec<Task>> {
-    let mut found = Vec::with_capacity(names.len());
-    for name in names {
-        found.push(task(conn, plan, name).await?);
-    }
-    Ok(found)
-}
-
 /// Which plans to list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Which {
@@ -202,7 +193,6 @@ pub struct Head {
     pub status: Status,
     pub session: SessionId,
     pub message: MessageId,
-    pub started_at: Option<Timestamp>,
 }
 
 /// The same of a task.
@@ -214,14 +204,13 @@ pub struct Node {
     pub agent_name: String,
     pub duration: f64,
     pub status: TaskStatus,
-    pub attempts: u32,
     pub attempt: Option<TaskId>,
     pub dependencies: Vec<String>,
 }
 
 pub async fn head(conn: &mut Conn, scope: Scope, id: PlanId) -> Result<Head> {
     conn.first(
-        "select status, session_id, message_id, started_at from task_plans
+        "select status, session_id, message_id from task_plans
          where id = ?1 and project_id = ?2 and user_id = ?3",
         values![id, scope.project, scope.user],
         |row| {
@@ -230,7 +219,6 @@ pub async fn head(conn: &mut Conn, scope: Scope, id: PlanId) -> Result<Head> {
                 status: row.parse(0, PLANS)?,
                 session: row.parse(1, PLANS)?,
                 message: row.parse(2, PLANS)?,
-                started_at: row.optional_int(3)?.map(Timestamp::from_micros),
             })
         },
     )
@@ -241,7 +229,7 @@ pub async fn head(conn: &mut Conn, scope: Scope, id: PlanId) -> Result<Head> {
 /// Where the tasks of a plan stand, in their order.
 pub async fn nodes(conn: &mut Conn, plan: PlanId) -> Result<Vec<Node>> {
     conn.query(
-        "select id, task_id, agent_id, agent_name, estimated_duration, status, attempts, attempt_id, dependencies
+        "select id, task_id, agent_id, agent_name, estimated_duration, status, attempt_id, dependencies
          from task_plan_tasks where plan_id = ?1 order by place",
         values![plan],
         |row| {
@@ -252,9 +240,8 @@ pub async fn nodes(conn: &mut Conn, plan: PlanId) -> Result<Vec<Node>> {
                 agent_name: row.text(3)?,
                 duration: row.real(4)?,
                 status: row.parse(5, TASKS)?,
-                attempts: u32::try_from(row.count(6)?).unwrap_or(u32::MAX),
-                attempt: row.optional_parse(7, TASKS)?,
-                dependencies: row.json(8, TASKS)?,
+                attempt: row.optional_parse(6, TASKS)?,
+                dependencies: row.json(7, TASKS)?,
             })
         },
     )

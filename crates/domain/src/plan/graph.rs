@@ -73,11 +73,6 @@ impl Graph {
         &self.before[task]
     }
 
-    /// What waits for a task.
-    pub fn after(&self, task: usize) -> &[usize] {
-        &self.after[task]
-    }
-
     /// All tasks, each behind everything it waits for.
     pub fn order(&self) -> &[usize] {
         &self.order

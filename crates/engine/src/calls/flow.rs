@@ -10,7 +10,7 @@ use artel_domain::event::{
 };
 use artel_domain::task;
 use artel_domain::tool::{Client, Phase, Status, ToolCall};
-use artel_domain::{ApprovalId, Event, RiskLevel, SystemClock, TaskId, ToolCallId};
+use artel_domain::{Event, RiskLevel, TaskId, ToolCallId};
 use artel_storage::calls::Place;
 use artel_storage::{Conn, Result, Scope, approvals, calls, clients, events, tasks, users};
 use artel_tools::{Request, binding, catalog};
@@ -139,22 +139,11 @@ pub(super) async fn ask(
     let now = conn.now().await?;
     let preferences = users::preferences(conn, call.user_id).await?;
     let wait = Preferences::read(&preferences).approval_timeout(standard);
+    let whose = (call.user_id, call.project_id);
     let approval = Approval {
-        id: ApprovalId::new(&SystemClock),
-        user_id: call.user_id,
-        project_id: call.project_id,
         session_id: call.session_id,
         task_id: call.task_id,
-        kind: asking.kind,
-        payload: asking.payload,
-        risk_level: asking.risk,
-        status: approval::Status::Pending,
-        created_at: now,
-        expires_at: now.plus(wait),
-        resolved_at: None,
-        comment: None,
-        decided_by: None,
-        decided_from: None,
+        ..Approval::pending(whose, asking.kind, asking.risk, asking.payload, now, wait)
     };
     (call.status, call.approval_id) = (Status::Pending, Some(approval.id));
     (call.deadline, call.updated_at) = (Some(approval.expires_at), now);

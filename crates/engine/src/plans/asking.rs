@@ -7,7 +7,7 @@ use artel_domain::event::{PlanRequest, PlanStatusChanged};
 use artel_domain::plan::{Place, Plan, Status, Task, TaskStatus};
 use artel_domain::session::{ErrorType, Outcome};
 use artel_domain::task::Task as Attempt;
-use artel_domain::{ApprovalId, PlanId, RiskLevel, SystemClock, TaskId};
+use artel_domain::{ApprovalId, PlanId, RiskLevel, TaskId};
 use artel_storage::{Conn, Result, Scope, approvals, events, plans, users};
 use serde_json::{Value, json};
 
@@ -32,22 +32,10 @@ pub(super) async fn ask(
     let now = conn.now().await?;
     let preferences = users::preferences(conn, plan.user_id).await?;
     let wait = Preferences::read(&preferences).approval_timeout(standard);
+    let (whose, payload) = ((plan.user_id, plan.project_id), payload(plan, tasks));
     let approval = Approval {
-        id: ApprovalId::new(&SystemClock),
-        user_id: plan.user_id,
-        project_id: plan.project_id,
         session_id: Some(plan.session_id),
-        task_id: None,
-        kind: Kind::Plan,
-        payload: payload(plan, tasks),
-        risk_level: plan.risk_level,
-        status: approval::Status::Pending,
-        created_at: now,
-        expires_at: now.plus(wait),
-        resolved_at: None,
-        comment: None,
-        decided_by: None,
-        decided_from: None,
+        ..Approval::pending(whose, Kind::Plan, plan.risk_level, payload, now, wait)
     };
     approvals::ask(conn, &approval).await?;
     plans::asked(conn, plan.id, approval.id).await?;
@@ -112,27 +100,16 @@ pub(super) async fn ask_about_task(
          reject to count it as failed.",
         place.task
     );
+    let payload = json!({
+        "plan_id": place.plan_id,
+        "task": place.task,
+        "attempt_id": attempt.id,
+        "question": question,
+    });
+    let whose = (scope.user, scope.project);
     let approval = Approval {
-        id: ApprovalId::new(&SystemClock),
-        user_id: scope.user,
-        project_id: scope.project,
         session_id: Some(attempt.session_id),
-        task_id: None,
-        kind: Kind::Plan,
-        payload: json!({
-            "plan_id": place.plan_id,
-            "task": place.task,
-            "attempt_id": attempt.id,
-            "question": question,
-        }),
-        risk_level: RiskLevel::High,
-        status: approval::Status::Pending,
-        created_at: now,
-        expires_at: now.plus(OUTCOME_WAITS),
-        resolved_at: None,
-        comment: None,
-        decided_by: None,
-        decided_from: None,
+        ..Approval::pending(whose, Kind::Plan, RiskLevel::High, payload, now, OUTCOME_WAITS)
     };
     approvals::ask(conn, &approval).await
 }

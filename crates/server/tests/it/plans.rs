@@ -27,7 +27,7 @@ pause_ms = 5000
 [[rules]]
 when = 'SLOW'
 text = 'took its time: one two three four five six'
-pause_ms = 50
+pause_ms = 100
 [[rules]]
 when = 'LONG'
 text = 'long: {message}'
