@@ -12,16 +12,19 @@ use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::{Priority, Status, Task};
 use artel_domain::{AgentId, Event, MessageId, ProjectId, SessionId, TaskId};
 use artel_storage::sessions::Which;
-use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, sessions, tasks};
+use artel_storage::{
+    Conn, Lane, Listed, Page, Scope, agents, events, plans as running, projects, sessions, tasks,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::calls::flow;
 use crate::input::{Checked, Input};
 use crate::spaces::board::{Refused, Ticket, WAITING};
 use crate::spaces::keeping::{self, Hand};
 use crate::spaces::turn::Brief;
-use crate::spaces::{Space, ending};
-use crate::{App, Caller, Error, IdempotencyKey, Kind, PlanView, Result, idempotent};
+use crate::spaces::{SPACE_CLOSED, Space, ending};
+use crate::{App, Caller, Error, IdempotencyKey, Kind, PlanView, Result, idempotent, plans};
 
 /// A conversation to begin.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
@@ -41,7 +44,7 @@ pub struct SendMessage {
     /// The agent's name or id. Without it the request is planned, and whoever fits works on it.
     #[schema(min_length = 1, max_length = 100, example = "agent_coder")]
     pub target_agent: Option<String>,
-    /// `high` goes ahead of what waits.
+    /// `high` goes ahead of what waits for the agent.
     #[serde(default)]
     pub priority: Priority,
 }
@@ -79,7 +82,6 @@ const TITLE: usize = 80;
 /// How often the row of a task on another node is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 const QUEUE_FULL: &str = "queue_full";
-const SPACE_CLOSED: &str = "space_closed";
 const NOT_REGISTERED: &str = "not_registered";
 
 impl App {
@@ -145,16 +147,28 @@ impl App {
         id: SessionId,
     ) -> Result<()> {
         let scope = Scope { user: caller.user, project };
+        let scribe = self.scribe();
         let deleted = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
-                let unfinished = tasks::unfinished(conn, project).await?;
+                let mut unfinished = tasks::unfinished(conn, project).await?;
+                unfinished.retain(|task| task.session_id == id);
+                // Nobody is asked about what is no more.
+                for plan in running::unfinished(conn, scope).await? {
+                    if plan.session == id {
+                        plans::stop(conn, &scribe, scope, plan.id, "The session was deleted")
+                            .await?;
+                    }
+                }
+                for task in &unfinished {
+                    flow::cancel_of_task(conn, task.id).await?;
+                }
                 sessions::delete(conn, scope, id).await?;
                 Ok((unfinished, !sessions::any(conn, scope).await?))
             })
         });
         let (unfinished, last) = deleted.await?;
-        for task in unfinished.iter().filter(|task| task.session_id == id) {
+        for task in &unfinished {
             self.task_ended(scope, task).await;
         }
         if last {
@@ -212,32 +226,22 @@ impl App {
         key: Option<IdempotencyKey>,
     ) -> Result<Taken> {
         if input.target_agent.is_none() {
-            let SendMessage { content, .. } = input.into_inner();
+            let SendMessage { content, priority, .. } = input.into_inner();
+            if priority != Priority::Normal {
+                let remedy = "is of a message to one agent; name it in target_agent";
+                return Err(Error::invalid_field("priority", remedy));
+            }
             let plan = self.orchestrate(caller, project, session, content, key).await?;
             return Ok(Taken::Planned(Box::new(plan)));
         }
-        self.send_direct(caller, project, session, input, key)
-            .await
-            .map(Box::new)
-            .map(Taken::Direct)
-    }
-
-    /// Takes a message for the agent that it names.
-    async fn send_direct(
-        &self,
-        caller: &Caller,
-        project: ProjectId,
-        session: SessionId,
-        input: Checked<SendMessage>,
-        key: Option<IdempotencyKey>,
-    ) -> Result<Sent> {
         // On a task of its own: who goes away in the middle must not leave a ticket that nobody confirms.
         let (app, caller) = (self.clone(), caller.clone());
         let taken = self
             .0
             .tracker
             .spawn(async move { app.take(&caller, project, session, input, key).await });
-        taken.await.map_err(Error::internal)?
+        let sent = taken.await.map_err(Error::internal)??;
+        Ok(Taken::Direct(Box::new(sent)))
     }
 
     async fn take(

@@ -20,8 +20,6 @@ const CALLS_WITH_TOOLS: u32 = 6;
 /// How long an agent takes each time, in seconds, until there is something measured.
 const SECONDS: Range = Range::new(3.0, 20.0);
 const SECONDS_SCRIPTED: Range = Range::new(0.0, 1.0);
-/// Of a million tokens that an embedding service reads, in dollars: its dearest usual model.
-const EMBEDDING: f64 = 0.13;
 
 /// What one task will take, and how often its model is asked at most.
 pub(crate) async fn estimate(
@@ -68,22 +66,26 @@ fn guess(
     let least = price(1, SAID.0.min(most));
     let dearest = price(calls.into(), most);
     let recalled = embedding(embedder, words);
+    let unpriced = dearest.is_none() || recalled.is_none();
+    let recalled = recalled.unwrap_or(0.0);
     let each = if scripted { SECONDS_SCRIPTED } else { SECONDS };
     let estimate = Estimate {
         cost: Range::new(least.unwrap_or(0.0) + recalled, dearest.unwrap_or(0.0) + recalled),
         duration: Range::new(each.min, each.max * f64::from(calls)),
-        unpriced: dearest.is_none(),
+        unpriced,
     };
     (estimate, calls)
 }
 
-/// What looking into the agent's memory costs, where that is somebody's service.
-fn embedding(embedder: &dyn Embedder, words: u64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a number of tokens")]
-    let million = words as f64 / 1e6;
+/// What looking into the agent's memory costs, where that is somebody's service; none where its price is not known.
+fn embedding(embedder: &dyn Embedder, words: u64) -> Option<f64> {
     match embedder.kind() {
-        Kind::Service => million * EMBEDDING,
-        Kind::Local | Kind::Lexical => 0.0,
+        Kind::Service => {
+            let usage = Usage { input: words, cached: 0, output: 0, estimated: true };
+            let cost = prices::cost(&format!("openai/{}", embedder.name()), &usage);
+            cost.map(|cost| cost.amount.as_dollars())
+        }
+        Kind::Local | Kind::Lexical => Some(0.0),
     }
 }
 

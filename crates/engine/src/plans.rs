@@ -15,9 +15,9 @@ use artel_storage::plans::{self, Which};
 use artel_storage::{Conn, Lane, Listed, Page, Scope, approvals, projects, sessions, tasks};
 
 use crate::input::Checked;
-use crate::spaces::ending;
 use crate::spaces::keeping::{self, Hand};
 use crate::spaces::word::Word;
+use crate::spaces::{SPACE_CLOSED, ending};
 use crate::{App, Caller, Decided, Error, IdempotencyKey, Kind, Result, Verdict, idempotent};
 
 pub(crate) mod asking;
@@ -92,7 +92,7 @@ impl App {
             let made = Making::draw(self, scope, session, &request, given.clone(), run).await?;
             let stored = self.store_plan(caller, made, key.clone()).await;
             match stored {
-                Err(error) if error.code == course::SPACE_CLOSED => {}
+                Err(error) if error.code == SPACE_CLOSED => {}
                 Err(error) if error.code == making::TEAM_CHANGED && tries < TRIES => {}
                 Err(error) if error.code == making::TEAM_CHANGED => {
                     let message = "The project's agents change faster than can be planned";
@@ -359,7 +359,7 @@ pub(crate) async fn stop(
     }
     ending::cancel_all(conn, scribe, scope, &attempts).await?;
     asking::stop_rest(conn, id).await?;
-    if let Some(approval) = plans::get(conn, scope, id).await?.approval_id {
+    for approval in approvals::pending_of_plan(conn, scope, id).await? {
         approvals::withdraw(conn, scope.user, approval, why).await?;
     }
     let tasks = plans::tasks(conn, id).await?;

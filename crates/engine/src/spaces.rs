@@ -30,6 +30,9 @@ pub(crate) mod work;
 
 use desk::{Desk, Started};
 
+/// The space was closed in between: there is, or will be, another, and whoever meets this tries again with that.
+pub(crate) const SPACE_CLOSED: &str = "space_closed";
+
 /// The spaces of this node.
 #[derive(Debug, Default)]
 pub(crate) struct Spaces {

@@ -9,7 +9,7 @@ use artel_domain::approval::{Approval, Decision, Kind, Status};
 use artel_domain::event::{
     ApprovalRequired, ApprovalResolved, ApprovalTimeout, ApprovalTimeoutWarning,
 };
-use artel_domain::{ApprovalId, ProjectId, Timestamp, UserId};
+use artel_domain::{ApprovalId, PlanId, ProjectId, Timestamp, UserId};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Listed, Page, Result, Scope, events};
@@ -124,6 +124,20 @@ pub async fn list(
         )
         .await?;
     Ok(Listed { items, total: total.unwrap_or(0) })
+}
+
+/// Questions about a plan, or about a task of it, that nobody has answered.
+pub async fn pending_of_plan(
+    conn: &mut Conn,
+    scope: Scope,
+    plan: PlanId,
+) -> Result<Vec<ApprovalId>> {
+    let sql =
+        select!("where user_id = ?1 and status = 'pending' and project_id = ?2 and kind = 'plan'");
+    let asked = conn.query(sql, values![scope.user, scope.project], read).await?;
+    let about = plan.to_string();
+    let is_about = |it: &Approval| it.payload.get("plan_id").is_some_and(|id| *id == about);
+    Ok(asked.into_iter().filter(is_about).map(|it| it.id).collect())
 }
 
 /// Decides, if nobody has yet and there is time left.

@@ -210,20 +210,22 @@ pub struct Node {
 
 pub async fn head(conn: &mut Conn, scope: Scope, id: PlanId) -> Result<Head> {
     conn.first(
-        "select status, session_id, message_id from task_plans
+        "select id, status, session_id, message_id from task_plans
          where id = ?1 and project_id = ?2 and user_id = ?3",
         values![id, scope.project, scope.user],
-        |row| {
-            Ok(Head {
-                id,
-                status: row.parse(0, PLANS)?,
-                session: row.parse(1, PLANS)?,
-                message: row.parse(2, PLANS)?,
-            })
-        },
+        read_head,
     )
     .await?
     .ok_or(Error::Missing("plan"))
+}
+
+fn read_head(row: &Row<'_>) -> Result<Head> {
+    Ok(Head {
+        id: row.parse(0, PLANS)?,
+        status: row.parse(1, PLANS)?,
+        session: row.parse(2, PLANS)?,
+        message: row.parse(3, PLANS)?,
+    })
 }
 
 /// Where the tasks of a plan stand, in their order.
@@ -395,11 +397,12 @@ pub async fn resting(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, PlanId)>
 }
 
 /// Plans of a project that have not ended.
-pub async fn unfinished(conn: &mut Conn, scope: Scope) -> Result<Vec<PlanId>> {
+pub async fn unfinished(conn: &mut Conn, scope: Scope) -> Result<Vec<Head>> {
     conn.query(
-        "select id from task_plans where project_id = ?1 and finished_at is null order by created_at",
-        values![scope.project],
-        |row| row.parse(0, PLANS),
+        "select id, status, session_id, message_id from task_plans
+         where project_id = ?1 and user_id = ?2 and finished_at is null order by created_at",
+        values![scope.project, scope.user],
+        read_head,
     )
     .await
 }

@@ -22,6 +22,7 @@ use artel_domain::plan::draft::{Draft, DraftTask, LONGEST_DESCRIPTION, MOST_DEPE
 use self::clauses::{Clause, Request};
 use self::matching::{Choice, Reading, Team};
 use super::Member;
+use crate::plans::words::start;
 
 /// Bytes of a request that are looked at; what follows is a file or a log that somebody pasted.
 const LOOKED_AT: usize = 10_000;
@@ -106,7 +107,7 @@ async fn choose<'a>(
 /// What the agent is asked to do, in the words of the request, and with the whole of it where it has several parts.
 fn describe(request: &str, looked_at: &Request<'_>, clauses: &[Clause], at: usize) -> String {
     if clauses.len() == 1 {
-        return cut(request.trim(), LONGEST_DESCRIPTION);
+        return start(request.trim(), LONGEST_DESCRIPTION).to_owned();
     }
     let clause = &clauses[at];
     let mut said = vec![looked_at.words(&clause.own)];
@@ -116,12 +117,8 @@ fn describe(request: &str, looked_at: &Request<'_>, clauses: &[Clause], at: usiz
     }
     let whole = shortened(request, LONGEST_WHOLE);
     let part_of = format!("\n(Part of: {whole})");
-    let own = cut(&said.join("\n"), LONGEST_DESCRIPTION - part_of.chars().count());
-    own + &part_of
-}
-
-fn cut(text: &str, most: usize) -> String {
-    text.char_indices().nth(most).map_or(text, |(end, _)| &text[..end]).to_owned()
+    let said = said.join("\n");
+    format!("{}{part_of}", start(&said, LONGEST_DESCRIPTION - part_of.chars().count()))
 }
 
 /// The beginning of a text on one line.
@@ -133,7 +130,7 @@ fn shortened(text: &str, most: usize) -> String {
     if line.chars().count() <= most && beginning.len() == text.len() {
         return line;
     }
-    let short = cut(&line, most - 1);
-    let whole_words = short.rsplit_once(' ').map_or(short.as_str(), |(words, _)| words);
+    let short = start(&line, most - 1);
+    let whole_words = short.rsplit_once(' ').map_or(short, |(words, _)| words);
     format!("{whole_words}…")
 }

@@ -78,9 +78,12 @@ impl App {
 
 /// The tasks as they should be.
 fn edited(tasks: &[Task], input: &EditPlan) -> Result<Vec<DraftTask>> {
-    let known = |name: &String| tasks.iter().any(|task| task.task_id == *name);
-    if let Some(name) = input.drop.iter().chain(input.assign.keys()).find(|name| !known(name)) {
-        return Err(Error::invalid_field("drop", format!("there is no task {name:?} in the plan")));
+    let unknown = |name: &&String| !tasks.iter().any(|task| task.task_id == **name);
+    let mut fields =
+        [("drop", input.drop.iter().find(unknown)), ("assign", input.assign.keys().find(unknown))]
+            .into_iter();
+    if let Some((field, name)) = fields.find_map(|(field, name)| Some((field, name?))) {
+        return Err(Error::invalid_field(field, format!("there is no task {name:?} in the plan")));
     }
     let dropped: BTreeSet<_> = input.drop.iter().map(String::as_str).collect();
     let kept = tasks.iter().filter(|task| !dropped.contains(task.task_id.as_str()));

@@ -18,14 +18,10 @@ use artel_storage::{Conn, Error, Result, Scope, calls, events, plans, sessions, 
 
 use super::{asking, words};
 use crate::calls::flow::has_effects;
+use crate::spaces::SPACE_CLOSED;
 use crate::spaces::board::{Refused, Ticket};
-use crate::spaces::keeping::Hand;
+use crate::spaces::keeping::{ATTEMPTS, Hand};
 use crate::spaces::turn::Brief;
-
-/// How often a task is begun anew after its node died.
-const ATTEMPTS: u32 = 5;
-/// The space was closed in between: there is, or will be, another.
-pub(crate) const SPACE_CLOSED: &str = "space_closed";
 
 /// Starts what may start now, skips what never will, and ends the plan when all of it has ended. Only in a space that is
 /// ours.

@@ -201,8 +201,13 @@ pub(super) async fn price(
 }
 
 fn of(clock: &dyn Clock, task: DraftTask, agent: &Agent, (it, calls): (Estimate, u32)) -> Task {
-    let mut dependencies = task.depends_on;
-    dependencies.dedup();
+    let mut dependencies = Vec::with_capacity(task.depends_on.len());
+    for name in task.depends_on {
+        // Said twice is said once.
+        if !dependencies.contains(&name) {
+            dependencies.push(name);
+        }
+    }
     Task {
         id: TaskId::new(clock),
         task_id: task.name,

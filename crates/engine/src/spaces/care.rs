@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use artel_domain::event::AgentChange;
+use artel_domain::plan::Status;
 use artel_domain::{Agent, AgentId, ProjectId};
 use artel_storage::{Lane, Scope, agents as rows, leases, plans as running, projects, tasks};
 use serde::Serialize;
@@ -191,8 +192,11 @@ impl App {
             Box::pin(async move {
                 projects::lock(conn, scope).await?;
                 let unfinished = tasks::unfinished(conn, scope.project).await?;
+                // What has not begun may still begin.
                 for plan in running::unfinished(conn, scope).await? {
-                    plans::stop(conn, &scribe, scope, plan, "The space was reset").await?;
+                    if plan.status == Status::Executing {
+                        plans::stop(conn, &scribe, scope, plan.id, "The space was reset").await?;
+                    }
                 }
                 ending::cancel_all(conn, &scribe, scope, &unfinished).await?;
                 leases::revoke(conn, &lease_name(scope.project)).await?;

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::board::{Refused, Ticket};
 use super::ending::Scribe;
 use super::turn::{self, Brief};
-use super::{Space, ending, lease_name};
+use super::{SPACE_CLOSED, Space, ending, lease_name};
 use crate::plans::course;
 use crate::{App, Error, Kind, Result};
 
@@ -27,8 +27,8 @@ use crate::{App, Error, Kind, Result};
 const LEASE: Duration = Duration::from_secs(15);
 /// A space without work gives its lease up after this, so that idle ones cost nothing.
 const RESTING: Duration = Duration::from_secs(30);
-/// How often a task is begun that waits for others each time that its node dies.
-const ATTEMPTS: u32 = 5;
+/// How often a task is begun whose node dies each time: one that waits for others, or one of a plan.
+pub(crate) const ATTEMPTS: u32 = 5;
 /// Unfinished tasks looked at in a round.
 const SOME: u32 = 10_000;
 /// Projects that are picked up at a time.
@@ -266,7 +266,7 @@ where
         });
         match done.await.map_err(Error::internal)? {
             // It was closed in between: there is a new one for who asks.
-            Err(artel_storage::Error::Refused(course::SPACE_CLOSED)) => {}
+            Err(artel_storage::Error::Refused(SPACE_CLOSED)) => {}
             done => return Ok(done?),
         }
     }

@@ -221,11 +221,11 @@ impl Shown {
             "message_delta" => {
                 (self.wrote, self.open_line) = (true, true);
                 let mut out = std::io::stdout().lock();
-                write!(out, "{}", text(&payload["text"]))?;
+                write!(out, "{}", visible_lines(text(&payload["text"])))?;
                 out.flush()?;
             }
             "message" => return Ok(Heard::Whole(data)),
-            "error" => bail!("{}", text(&data["detail"])),
+            "error" => bail!("{}", visible(text(&data["detail"]))),
             "task_plan_created" => {
                 let created = serde_json::from_value::<TaskPlanCreated>(payload.clone());
                 self.live = created.ok().map(Live::from);
