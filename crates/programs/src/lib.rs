@@ -6,4 +6,5 @@
 
 pub mod codec;
 pub mod kind;
+pub mod sandbox;
 pub mod toolbox;
