@@ -82,7 +82,7 @@ fn embedding(embedder: &dyn Embedder, words: u64) -> Option<f64> {
     match embedder.kind() {
         Kind::Service => {
             let usage = Usage { input: words, cached: 0, output: 0, estimated: true };
-            let cost = prices::cost(&format!("openai/{}", embedder.name()), &usage);
+            let cost = prices::cost(embedder.name(), &usage);
             cost.map(|cost| cost.amount.as_dollars())
         }
         Kind::Local | Kind::Lexical => Some(0.0),

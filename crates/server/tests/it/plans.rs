@@ -29,9 +29,6 @@ when = 'SLOW'
 text = 'took its time: one two three four five six'
 pause_ms = 100
 [[rules]]
-when = 'LONG'
-text = 'long: {message}'
-[[rules]]
 text = 'done: {message}'
 ";
 

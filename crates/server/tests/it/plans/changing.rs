@@ -43,7 +43,7 @@ on_both_sides! {
     /// done is not done again.
     async fn retried(side) {
         let bench = Bench::new(side).await;
-        let odd = bench.agent(&json!({"name": "odd", "model": "scripted/nobody"})).await;
+        bench.agent(&json!({"name": "odd", "model": "scripted/nobody"})).await;
         let plan = bench.given(&[
             ("good", "fine", "analyst", &[]),
             ("bad", "try", "odd", &["good"]),
@@ -74,7 +74,6 @@ on_both_sides! {
         let session = ended["session_id"].as_str().unwrap();
         let said = bench.ada.get(&format!("{}/chat/sessions/{session}/messages", bench.project)).await.unwrap().body;
         assert_eq!(said["total"], 4, "the request and an answer each time: {said}");
-        drop(odd);
     }
 
     /// OR-1.6: an agent that is deleted in the middle takes its task with it, the plan goes on and says what happened, and no later
@@ -102,9 +101,11 @@ on_both_sides! {
         bench.run(&plan).await;
         let id = plan.as_str();
         until(|| async move { shown.states(id).await[0].1 == "executing" }).await;
+        let draft = bench.given(&[("a", "1", "analyst", &[])]).await;
         let reset = bench.ada.post(&format!("{}/space/reset", bench.project), &json!({})).await.unwrap();
         assert_eq!(reset.status, 200, "{}", reset.body);
         let ended = bench.ended(&plan).await;
         assert_eq!((&ended["status"], &ended["note"]), (&json!("cancelled"), &json!("The space was reset")));
+        assert_eq!(bench.show(&draft).await["status"], "pending", "what has not begun may still begin");
     }
 }

@@ -73,7 +73,7 @@ on_both_sides! {
     /// OR-11.3: what may have changed something outside when it was cut off for good is asked about: again, or counted as failed.
     async fn outcome_unknown(side) {
         let mut bench = Bench::new(side).await;
-        for (verdict, status) in [("approve", "completed"), ("reject", "failed")] {
+        for (verdict, status) in [("approve", "completed"), ("reject", "failed"), ("cancel", "cancelled")] {
             let plan = bench.given(&[("cut", "HOLD", "coder", &[]), ("rest", "then", "writer", &["cut"])]).await;
             bench.run(&plan).await;
             {
@@ -101,8 +101,13 @@ on_both_sides! {
             let asked = bench.ada.get("/my/approvals/?status=pending&type=plan").await.unwrap().body;
             let approval = &asked["approvals"][0];
             assert!(approval["payload"]["question"].as_str().unwrap().contains("may have taken effect"), "{approval}");
-            let path = format!("/my/approvals/{}/{verdict}", approval["id"].as_str().unwrap());
-            assert_eq!(bench.ada.post(&path, &json!({})).await.unwrap().status, 200);
+            let path = format!("/my/approvals/{}", approval["id"].as_str().unwrap());
+            if verdict == "cancel" {
+                assert_eq!(bench.act(&plan, "cancel", &json!({})).await.status, 200);
+                assert_eq!(bench.ada.get(&path).await.unwrap().body["decided_from"], "cancelled", "nobody is asked any more");
+            } else {
+                assert_eq!(bench.ada.post(&format!("{path}/{verdict}"), &json!({})).await.unwrap().status, 200);
+            }
             let ended = bench.ended(&plan).await;
             assert_eq!(ended["status"], status, "{ended}");
         }

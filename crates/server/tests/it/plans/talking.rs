@@ -34,6 +34,30 @@ on_both_sides! {
         assert_eq!(bob.post(&format!("{}/cancel", bench.path(plan)), &json!({})).await.unwrap().status, 404);
     }
 
+    /// PF-2.5: with its conversation a plan is gone, and nobody is asked about it any more; what it had under way stops. A priority is
+    /// an agent's affair, and is not dropped in silence.
+    async fn a_deleted_conversation_asks_nobody(side) {
+        let bench = Bench::new(side).await;
+        let asked = bench.given(&[("a", "1", "coder", &[]), ("b", "2", "coder", &[]), ("c", "3", "coder", &[])]).await;
+        bench.act(&asked, "execute", &json!({})).await;
+        let running = bench.given(&[("a", "HOLD", "coder", &[])]).await;
+        bench.run(&running).await;
+        for plan in [&asked, &running] {
+            let session = bench.show(plan).await["session_id"].as_str().unwrap().to_owned();
+            let path = format!("{}/chat/sessions/{session}", bench.project);
+            assert_eq!(bench.ada.delete(&path).await.unwrap().status, 204);
+            assert_eq!(bench.ada.get(&bench.path(plan)).await.unwrap().status, 404);
+        }
+        assert_eq!(bench.ada.get("/my/approvals/?status=pending").await.unwrap().body["total"], 0);
+        let coder = format!("{}/status", bench.agent_path("coder").await);
+        let (bench, coder) = (&bench, &coder);
+        crate::chat::until(|| async move { bench.ada.get(coder).await.unwrap().body["status"] == "idle" }).await;
+        let path = session(&bench.ada, &bench.project).await;
+        let hurried = json!({"content": "Fix the bug in the cart", "priority": "high"});
+        let refused = bench.ada.post(&path, &hurried).await.unwrap();
+        assert!(crate::faults(&refused).contains_key("priority"), "{}", refused.body);
+    }
+
     /// WS-7.3, WS-24.4: both modes alternate in one session; each sees what was said before, nothing is lost or mixed up. PF-3.3.
     async fn modes_alternate(side) {
         let bench = Bench::new(side).await;
