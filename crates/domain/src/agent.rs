@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::process::Runtime;
 use crate::{AgentId, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -77,8 +78,19 @@ pub struct AgentConfig {
     #[serde(default = "default_max_vectors")]
     #[schema(minimum = 1, maximum = 100_000_000, default = 1_000_000)]
     pub max_vectors: u32,
+    /// It is a program of this kind, and not a model behind an API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub runtime: Option<Runtime>,
     #[serde(default)]
     pub metadata: Metadata,
+}
+
+impl AgentConfig {
+    /// How many tasks it takes at a time: a program has one conversation.
+    pub fn at_a_time(&self) -> usize {
+        if self.runtime.is_some() { 1 } else { self.concurrency_limit.into() }
+    }
 }
 
 /// The name of a tool in an agent's list.

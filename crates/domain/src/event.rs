@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::approval;
 use crate::memory::Kind;
 use crate::plan::{self, Place, Planner, Range};
+use crate::process;
 use crate::session::{ErrorType, Message, Usage};
 use crate::tool::{self, Phase};
 use crate::{
@@ -78,6 +79,7 @@ events! {
         AgentQuestion = "agent_question",
         AgentAnswer = "agent_answer",
         ClientChanged = "client_changed",
+        ProcessChanged = "process_changed",
         Alert = "alert",
     }
 }
@@ -401,6 +403,16 @@ pub struct ClientChanged {
     pub workspace: String,
     pub host: String,
     pub sandbox: bool,
+}
+
+/// The process of an agent that is a program came up, went, or needs a word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProcessChanged {
+    pub agent_id: AgentId,
+    pub state: process::State,
+    /// Why, or what its owner should know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Something is wrong with the project's space, or no longer is.

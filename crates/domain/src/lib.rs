@@ -12,6 +12,7 @@ pub mod memory;
 pub mod money;
 pub mod packs;
 pub mod plan;
+pub mod process;
 pub mod project;
 pub mod session;
 pub mod task;

@@ -94,6 +94,7 @@ impl Member {
             temperature: self.temperature,
             max_tokens: self.max_tokens,
             max_vectors: 1_000_000,
+            runtime: None,
             metadata: self.metadata,
         };
         (self.name, config)

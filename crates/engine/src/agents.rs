@@ -45,7 +45,7 @@ pub enum MemoryFate {
 }
 
 /// The fields of [`AgentConfig`], which may stand flat beside the name.
-const CONFIG: [&str; 8] = [
+const CONFIG: [&str; 9] = [
     "system_prompt",
     "model",
     "tools",
@@ -53,6 +53,7 @@ const CONFIG: [&str; 8] = [
     "temperature",
     "max_tokens",
     "max_vectors",
+    "runtime",
     "metadata",
 ];
 

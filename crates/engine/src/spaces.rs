@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 
 use crate::{App, Result};
 
+mod acting;
 pub(crate) mod board;
 pub(crate) mod cache;
 pub(crate) mod care;
@@ -152,7 +153,7 @@ impl Space {
     /// An agent joined or changed: the next task sees it.
     pub(crate) fn seat(&self, agent: &Agent) {
         if agent.registered {
-            self.desk.seat(agent.id, agent.config.concurrency_limit.into());
+            self.desk.seat(agent.id, agent.config.at_a_time());
         } else {
             self.desk.close(agent.id);
         }

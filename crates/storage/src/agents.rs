@@ -1,6 +1,6 @@
 //! A project's agents.
 
-use artel_domain::{Agent, AgentId, AgentStatus};
+use artel_domain::{Agent, AgentId, AgentStatus, UserId};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Listed, Page, Result, Scope, memories, tasks};
@@ -9,8 +9,8 @@ use crate::{Conn, Error, Listed, Page, Result, Scope, memories, tasks};
 pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
     conn.execute(
         "insert into agents (id, user_id, project_id, name, status, config, created_at, updated_at, registered,
-                             memory_checked_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7)",
+                             memory_checked_at, runtime)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7, ?10)",
         values![
             agent.id,
             scope.user,
@@ -20,7 +20,8 @@ pub async fn add(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
             json(agent)?,
             agent.created_at,
             agent.updated_at,
-            agent.registered
+            agent.registered,
+            runtime(agent)
         ],
     )
     .await?;
@@ -33,6 +34,18 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: AgentId) -> Result<Agent> {
          from agents where id = ?1 and project_id = ?2 and user_id = ?3",
         values![id, scope.project, scope.user],
         read,
+    )
+    .await?
+    .ok_or(Error::Missing("agent"))
+}
+
+/// An agent of the user's, whichever project it is of.
+pub async fn find(conn: &mut Conn, user: UserId, id: AgentId) -> Result<(Scope, Agent)> {
+    conn.first(
+        "select id, name, status, config, created_at, updated_at, registered, project_id
+         from agents where id = ?1 and user_id = ?2",
+        values![id, user],
+        |row| Ok((Scope { user, project: row.parse(7, "agents")? }, read(row)?)),
     )
     .await?
     .ok_or(Error::Missing("agent"))
@@ -101,7 +114,7 @@ pub async fn registered(conn: &mut Conn, scope: Scope) -> Result<u64> {
 pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> {
     let changed = conn
         .execute(
-            "update agents set name = ?4, status = ?5, config = ?6, updated_at = ?7, registered = ?8
+            "update agents set name = ?4, status = ?5, config = ?6, updated_at = ?7, registered = ?8, runtime = ?9
              where id = ?1 and project_id = ?2 and user_id = ?3",
             values![
                 agent.id,
@@ -111,7 +124,8 @@ pub async fn update(conn: &mut Conn, scope: Scope, agent: &Agent) -> Result<()> 
                 word(agent.status),
                 json(agent)?,
                 agent.updated_at,
-                agent.registered
+                agent.registered,
+                runtime(agent)
             ],
         )
         .await?;
@@ -159,6 +173,10 @@ fn word(status: AgentStatus) -> &'static str {
         AgentStatus::Busy => "busy",
         AgentStatus::Error => "error",
     }
+}
+
+fn runtime(agent: &Agent) -> Option<&str> {
+    agent.config.runtime.as_ref().map(|runtime| runtime.kind.as_str())
 }
 
 fn json(agent: &Agent) -> Result<String> {

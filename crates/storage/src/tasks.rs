@@ -181,12 +181,15 @@ pub async fn all_unfinished(conn: &mut Conn, limit: u32) -> Result<Vec<(Scope, T
     .await
 }
 
-/// Tasks of messages that have waited in vain since before a moment; those that others kept waiting are not among them.
+/// Tasks of messages that have waited in vain since before a moment. Those that others kept waiting are not among them,
+/// nor those for programs, whose turns are long.
 pub async fn overdue(conn: &mut Conn, before: Timestamp, limit: u32) -> Result<Vec<Task>> {
     conn.query(
         select!(
             "where finished_at is null and status = 'queued' and plan_id is null and progress is null
-             and created_at < ?1 order by created_at limit ?2"
+             and created_at < ?1
+             and not exists (select 1 from agents where agents.id = tasks.agent_id and runtime is not null)
+             order by created_at limit ?2"
         ),
         values![before, limit],
         read,

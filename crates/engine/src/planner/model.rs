@@ -211,7 +211,7 @@ impl Asking<'_> {
                 "capabilities": config.metadata.capabilities,
                 "risk": config.metadata.risk_level,
                 "tasks_under_way": self.team.load(agent),
-                "at_a_time": config.concurrency_limit,
+                "at_a_time": config.at_a_time(),
                 "dollars_per_million_tokens": price(&config.model),
             })
             .to_string()

@@ -259,7 +259,7 @@ fn span(tasks: &[Task], team: &Team, parallel: usize) -> Range {
         let found = team.agents.iter().position(|agent| Some(agent.id) == task.agent_id);
         found.unwrap_or(team.agents.len())
     };
-    let limits = team.agents.iter().map(|agent| usize::from(agent.config.concurrency_limit));
+    let limits = team.agents.iter().map(|agent| agent.config.at_a_time());
     let limits: Vec<_> = limits.chain([1]).collect();
     let span = |of: fn(&Task) -> f64| {
         let durations: Vec<_> = tasks.iter().map(of).collect();

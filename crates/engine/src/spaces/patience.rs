@@ -15,8 +15,8 @@ pub(super) struct Patience {
 #[derive(Debug, Clone, Copy)]
 enum State {
     RunsOut(Instant),
-    /// So much is left once it goes on.
-    StandsStill(Duration),
+    /// So much is left once the last of so many pauses is over.
+    StandsStill(Duration, usize),
 }
 
 impl Patience {
@@ -24,13 +24,13 @@ impl Patience {
         Self { state: Mutex::new(State::RunsOut(Instant::now() + left)), changed: Notify::new() }
     }
 
-    /// Stops the clock for as long as the pause lives.
+    /// Stops the clock for as long as the pause lives, and any other.
     pub(super) fn pause(&self) -> Pause<'_> {
         self.change(|state| match state {
             State::RunsOut(end) => {
-                State::StandsStill(end.saturating_duration_since(Instant::now()))
+                State::StandsStill(end.saturating_duration_since(Instant::now()), 1)
             }
-            State::StandsStill(left) => State::StandsStill(left),
+            State::StandsStill(left, pauses) => State::StandsStill(left, pauses + 1),
         });
         Pause(self)
     }
@@ -45,7 +45,7 @@ impl Patience {
                     () = tokio::time::sleep_until(end) => return,
                     () = changed => {}
                 },
-                State::StandsStill(_) => changed.await,
+                State::StandsStill(..) => changed.await,
             }
         }
     }
@@ -54,7 +54,7 @@ impl Patience {
     pub(super) async fn stands_still(&self) {
         loop {
             let changed = self.changed.notified();
-            if matches!(*self.lock(), State::StandsStill(_)) {
+            if matches!(*self.lock(), State::StandsStill(..)) {
                 return;
             }
             changed.await;
@@ -78,7 +78,8 @@ pub(super) struct Pause<'a>(&'a Patience);
 impl Drop for Pause<'_> {
     fn drop(&mut self) {
         self.0.change(|state| match state {
-            State::StandsStill(left) => State::RunsOut(Instant::now() + left),
+            State::StandsStill(left, pauses @ 2..) => State::StandsStill(left, pauses - 1),
+            State::StandsStill(left, _) => State::RunsOut(Instant::now() + left),
             State::RunsOut(end) => State::RunsOut(end),
         });
     }
@@ -95,9 +96,11 @@ mod tests {
         let began = Instant::now();
         let work = async {
             tokio::time::sleep(Duration::from_secs(20)).await;
-            let pause = patience.pause();
-            tokio::time::sleep(Duration::from_mins(5)).await;
-            drop(pause);
+            let pauses = [patience.pause(), patience.pause()];
+            for pause in pauses {
+                tokio::time::sleep(Duration::from_secs(150)).await;
+                drop(pause);
+            }
             std::future::pending::<()>().await;
         };
         tokio::select! { () = work => {}, () = patience.runs_out() => {} }

@@ -142,7 +142,7 @@ impl App {
             })
         });
         let (agent, (running, waiting), failure) = read.await?;
-        let limit = agent.config.concurrency_limit;
+        let limit = u8::try_from(agent.config.at_a_time()).unwrap_or(u8::MAX);
         let full = running >= u64::from(limit);
         let status = match (running, waiting) {
             (_, waiting) if full && waiting >= WAITING as u64 => Doing::AtCapacity,
