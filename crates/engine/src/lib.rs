@@ -78,6 +78,13 @@ pub struct Caller {
     pub role: Role,
 }
 
+impl Caller {
+    /// What an agent does, it does for its owner, with no more rights than anybody's.
+    pub(crate) fn on_behalf_of(user: UserId) -> Self {
+        Self { user, name: String::new(), role: Role::User }
+    }
+}
+
 /// What can be set about the engine.
 #[derive(Debug, Clone)]
 pub struct Settings {

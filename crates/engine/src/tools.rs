@@ -20,10 +20,15 @@ use utoipa::ToSchema;
 
 use crate::memory::recall::MemorySearch;
 use crate::{App, Result};
+use projects::Projects;
 use result::ReadResult;
+use workflows::{Progress, Workflow};
 
+pub(crate) mod permission;
+mod projects;
 pub(crate) mod question;
 pub(crate) mod result;
+mod workflows;
 
 /// The most that a tool's result may have, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -55,9 +60,16 @@ pub(crate) struct Tools(BTreeMap<String, Arc<dyn Tool>>);
 
 impl Tools {
     pub(crate) fn new() -> Self {
-        let all: [Arc<dyn Tool>; 3] =
-            [Arc::new(ListAgents), Arc::new(MemorySearch), Arc::new(ReadResult)];
-        Self(all.into_iter().map(|tool| (tool.spec().name, tool)).collect())
+        let all: [Arc<dyn Tool>; 5] = [
+            Arc::new(ListAgents),
+            Arc::new(MemorySearch),
+            Arc::new(ReadResult),
+            Arc::new(Projects),
+            Arc::new(Progress),
+        ];
+        let workflows = Workflow::ALL.map(|workflow| Arc::new(workflow) as Arc<dyn Tool>);
+        let all = all.into_iter().chain(workflows);
+        Self(all.map(|tool| (tool.spec().name, tool)).collect())
     }
 
     /// All there are, as people and programs see them.
@@ -118,7 +130,7 @@ impl Tools {
 
 /// Whether a tool waits for others, so that its calls must outlive this process.
 pub(crate) fn waits_for_others(name: &str) -> bool {
-    name == question::NAME || catalog::find(name).is_some()
+    name == question::NAME || name == permission::NAME || catalog::find(name).is_some()
 }
 
 impl Done {

@@ -14,7 +14,7 @@ use artel_tools::{Request, catalog, policy};
 use super::flow::{self, Asking};
 use super::{Wanted, Wisher};
 use crate::App;
-use crate::tools::question;
+use crate::tools::{permission, question};
 
 /// How long a client may take to look at what a call would change.
 const PREPARING: Duration = Duration::from_secs(20);
@@ -101,6 +101,12 @@ impl Draft {
             return Ok(match asking {
                 Ok(asking) => Judged::Asked(asking),
                 Err(why) => Judged::Refused(why),
+            });
+        }
+        if name == permission::NAME {
+            return Ok(match by {
+                Some(by) => Judged::Asked(permission::asking(by.agent, arguments)),
+                None => Judged::Refused("Only a program asks this".to_owned()),
             });
         }
         let Some(tool) = catalog::find(name) else {

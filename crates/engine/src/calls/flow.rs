@@ -20,6 +20,7 @@ use super::allowances;
 use super::draft::NO_CLIENT;
 use super::input::{ToolOutcome, ToolPrepared};
 use crate::approvals::Preferences;
+use crate::tools::permission;
 
 /// What a client's answer may take on its way, beyond what the call itself may.
 const TRAVEL: Duration = Duration::from_secs(5);
@@ -332,6 +333,9 @@ pub(crate) async fn resolved(conn: &mut Conn, approval: &Approval) -> Result<Opt
         approval::Status::Approved if approval.kind == approval::Kind::Question => {
             let answer = json!({ "answer": approval.comment });
             end(conn, call, Status::Succeeded, Some(answer), None).await?;
+        }
+        approval::Status::Approved if call.tool_name == permission::NAME => {
+            end(conn, call, Status::Succeeded, None, None).await?;
         }
         approval::Status::Approved => send_approved(conn, call).await?,
     }
