@@ -20,6 +20,7 @@ use crate::{Caller, Error, Kind, Result};
 
 pub mod keys;
 mod passwords;
+pub(crate) mod sealing;
 
 pub use keys::{Identity, Keys, Outside};
 use passwords::Passwords;
@@ -101,6 +102,11 @@ impl Accounts {
             known: Cache::builder().max_capacity(10_000).time_to_live(REMEMBERED).build(),
             tickets: Cache::builder().max_capacity(100).time_to_live(TICKET).build(),
         })
+    }
+
+    /// What seals secrets that are kept for users.
+    pub(crate) fn sealer(&self) -> &sealing::Sealer {
+        self.keys.sealer()
     }
 
     /// Checks a token and finds the account it is for.

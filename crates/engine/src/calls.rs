@@ -220,6 +220,22 @@ impl App {
         Ok(())
     }
 
+    /// Where the next call of a task stands: after all that it has made.
+    pub(crate) async fn next_step(&self, task: TaskId) -> Result<u32> {
+        Ok(self.0.storage.db.read(move |conn| Box::pin(calls::next_step(conn, task))).await?)
+    }
+
+    /// Ends the calls of a step that a task no longer wants, and that have not ended.
+    pub(crate) async fn withdraw_calls(&self, scope: Scope, task: TaskId, step: u32) -> Result<()> {
+        let withdrawn = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+            Box::pin(async move { flow::withdraw(conn, task, step).await })
+        });
+        for id in withdrawn.await? {
+            self.call_moved(scope, id).await;
+        }
+        Ok(())
+    }
+
     /// Wakes whoever waits for it, on every node.
     pub(crate) async fn call_moved(&self, scope: Scope, id: ToolCallId) {
         self.0.calls.ring(id);

@@ -24,6 +24,7 @@ pub(crate) mod ending;
 pub(crate) mod health;
 pub(crate) mod keeping;
 mod patience;
+mod program;
 pub(crate) mod turn;
 pub(crate) mod view;
 pub(crate) mod word;

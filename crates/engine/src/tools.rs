@@ -28,6 +28,7 @@ pub(crate) mod permission;
 mod projects;
 pub(crate) mod question;
 pub(crate) mod result;
+pub(crate) mod speaking;
 mod workflows;
 
 /// The most that a tool's result may have, in bytes.

@@ -18,6 +18,7 @@ use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
 use crate::{client, http, serve};
 
 mod accounts;
+mod agents;
 mod approvals;
 mod chat;
 pub(crate) mod connection;
@@ -123,6 +124,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// See the team; start, stop, ask and watch those that are programs.
+    Agents(agents::Agents),
     /// Look into what an agent remembers, and manage it.
     Memory(memory::Memory),
     /// Show the configuration, and where each value comes from.
@@ -139,6 +142,12 @@ enum Command {
     Openapi,
     /// Print completions for a shell.
     Completions { shell: Shell },
+    /// Stands around the process of an agent, and leaves nothing of it behind.
+    #[command(hide = true)]
+    Keeper {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<std::ffi::OsString>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -286,6 +295,10 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             let connection = connect(&environment)?;
             let chat = chat::Chat { project, agent, text, json };
             runtime()?.block_on(chat::run(connection, chat, &environment))
+        }
+        Command::Agents(agents) => {
+            let connection = connect(&environment())?;
+            runtime()?.block_on(agents::run(connection, agents))
         }
         Command::Memory(memory) => {
             let connection = connect(&environment())?;

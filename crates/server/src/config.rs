@@ -17,6 +17,7 @@ use secrecy::SecretString;
 mod keys;
 mod memory;
 mod models;
+mod programs;
 mod secret;
 mod value;
 
@@ -52,8 +53,8 @@ pub(crate) struct Mistake(pub String);
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     settings: BTreeMap<&'static str, (Value, Origin)>,
-    /// Variables of others that tell where models are.
-    models: BTreeMap<String, String>,
+    /// Variables of others that tell where models and programs are.
+    others: BTreeMap<String, String>,
 }
 
 /// What was given on the command line.
@@ -67,8 +68,11 @@ pub(crate) struct Flags {
 /// Variables that are ours but set nothing here: they are read by clients and by the tests.
 const OTHER_VARIABLES: [&str; 4] = ["ARTEL_CONFIG", "ARTEL_SERVER", "ARTEL_TOKEN", "ARTEL_LOG"];
 
-/// What model services are found by; the names that their own programs use.
-const MODEL_VARIABLES: [&str; 7] = [
+/// What model services and their programs are found by; the names that those programs use.
+const OTHERS: [&str; 10] = [
+    "PATH",
+    "FACTORY_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
     "OPENAI_API_KEY",
     "OPENAI_BASE_URL",
     "ANTHROPIC_API_KEY",
@@ -86,11 +90,11 @@ impl Resolved {
     ) -> Result<Self, Mistake> {
         let defaults =
             KEYS.iter().map(|key| (key.name, (key.default(environment), Origin::Default)));
-        let models = MODEL_VARIABLES.iter().filter_map(|name| {
+        let others = OTHERS.iter().filter_map(|name| {
             let value = environment.get(*name).filter(|value| !value.trim().is_empty())?;
             Some(((*name).to_owned(), value.clone()))
         });
-        let mut all = Self { settings: defaults.collect(), models: models.collect() };
+        let mut all = Self { settings: defaults.collect(), others: others.collect() };
         if let Some(path) = config_file(flags, environment) {
             all.take_file(&path)?;
         }
@@ -163,9 +167,9 @@ impl Resolved {
         })
     }
 
-    /// A variable that tells where a model is.
+    /// A variable of others.
     fn variable(&self, name: &str) -> Option<&str> {
-        self.models.get(name).map(String::as_str)
+        self.others.get(name).map(String::as_str)
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -331,6 +335,7 @@ impl Config {
                     streams_per_user: small("streams_per_user")?,
                 },
                 providers: models::providers(said, &data_dir)?,
+                programs: programs::settings(said, &data_dir)?,
                 direct_timeout: said.span("direct_timeout"),
                 plan_task_timeout: said.span("plan_task_timeout"),
                 plan_parallel: usize::try_from(said.number("plan_parallel").max(1))

@@ -33,6 +33,7 @@ mod memory;
 mod observe;
 mod origin;
 mod plans;
+mod programs;
 mod projects;
 mod responses;
 mod spaces;
@@ -160,6 +161,19 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(plans::reject))
         .routes(routes!(plans::cancel))
         .routes(routes!(plans::retry))
+        .routes(routes!(programs::runtimes))
+        .routes(routes!(programs::process))
+        .routes(routes!(programs::start))
+        .routes(routes!(programs::stop))
+        .routes(routes!(programs::logs))
+        .routes(routes!(programs::follow))
+        .routes(routes!(programs::message))
+        .routes(routes!(programs::answer))
+        .routes(routes!(
+            programs::credentials,
+            programs::set_credentials,
+            programs::clear_credentials
+        ))
         .routes(routes!(tools::available))
         .routes(routes!(tools::execute))
         .routes(routes!(tools::list))

@@ -124,6 +124,19 @@ pub async fn open_of_task(conn: &mut Conn, task: TaskId) -> Result<Vec<ToolCall>
     conn.query(sql, values![task], read).await
 }
 
+/// Calls of a task's step that have not ended.
+pub async fn open_of_step(conn: &mut Conn, task: TaskId, step: u32) -> Result<Vec<ToolCall>> {
+    let sql = select!("where task_id = ?1 and step = ?2 and ended_at is null order by place");
+    conn.query(sql, values![task, step], read).await
+}
+
+/// The step after all that a task has made calls in.
+pub async fn next_step(conn: &mut Conn, task: TaskId) -> Result<u32> {
+    let sql = "select cast(coalesce(max(step) + 1, 0) as bigint) from tool_calls where task_id = ?1";
+    let next = conn.first(sql, values![task], |row| row.int(0)).await?;
+    Ok(next.and_then(|next| u32::try_from(next).ok()).unwrap_or(0))
+}
+
 /// The tools that a task has called, and what came of it.
 pub async fn made_by(conn: &mut Conn, task: TaskId) -> Result<Vec<(String, Status)>> {
     conn.query(

@@ -16,6 +16,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+use super::sealing::Sealer;
 use crate::{Error, Result};
 
 /// Shortest secret that is taken, in bytes: as long as the digest it protects.
@@ -46,6 +47,7 @@ struct Inner {
     outside: Vec<OutsideKey>,
     issuer: Option<String>,
     audience: Option<String>,
+    sealer: Sealer,
 }
 
 struct OutsideKey {
@@ -82,7 +84,12 @@ impl Keys {
                 .unwrap_or_default(),
             issuer: outside.and_then(|outside| outside.issuer.clone()),
             audience: outside.and_then(|outside| outside.audience.clone()),
+            sealer: Sealer::new(secret),
         })))
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        &self.0.sealer
     }
 
     /// Signs a token for a local account.

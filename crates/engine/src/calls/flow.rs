@@ -434,16 +434,34 @@ pub(super) async fn drop_of_others(
     Ok(dropped)
 }
 
+/// Nobody wants the calls of this step any more; gives those that had not ended.
+pub(super) async fn withdraw(
+    conn: &mut Conn,
+    task: TaskId,
+    step: u32,
+) -> Result<Vec<ToolCallId>> {
+    let mut withdrawn = Vec::new();
+    for call in calls::open_of_step(conn, task, step).await? {
+        withdrawn.push(call.id);
+        cancel(conn, call, "It is no longer asked for").await?;
+    }
+    Ok(withdrawn)
+}
+
+async fn cancel(conn: &mut Conn, call: ToolCall, why: &str) -> Result<()> {
+    let (user, approval) = (call.user_id, call.approval_id);
+    if end(conn, call, Status::Cancelled, None, Some(why.to_owned())).await?.is_some()
+        && let Some(approval) = approval
+    {
+        approvals::withdraw(conn, user, approval, why).await?;
+    }
+    Ok(())
+}
+
 /// The task has ended: nobody wants its calls any more.
 pub(crate) async fn cancel_of_task(conn: &mut Conn, task: TaskId) -> Result<()> {
-    let why = "The task that wanted it has ended";
     for call in calls::open_of_task(conn, task).await? {
-        let (user, approval) = (call.user_id, call.approval_id);
-        if end(conn, call, Status::Cancelled, None, Some(why.to_owned())).await?.is_some()
-            && let Some(approval) = approval
-        {
-            approvals::withdraw(conn, user, approval, why).await?;
-        }
+        cancel(conn, call, "The task that wanted it has ended").await?;
     }
     Ok(())
 }

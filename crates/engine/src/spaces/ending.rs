@@ -267,9 +267,11 @@ impl App {
         Scribe { clock: Arc::clone(&self.0.clock), node: self.0.settings.node.as_str().into() }
     }
 
-    /// How long a task may take: a message from when it was sent, a task of a plan from when its turn came.
-    pub(crate) fn longest(&self, task: &Task) -> Duration {
+    /// How long a task may take: a message from when it was sent, a task of a plan or for a program from when its turn
+    /// came.
+    pub(crate) fn longest(&self, task: &Task, program: bool) -> Duration {
         match task.plan {
+            _ if program => self.0.settings.programs.turn_timeout,
             None => self.0.settings.direct_timeout,
             Some(_) => self.0.settings.plan_task_timeout,
         }

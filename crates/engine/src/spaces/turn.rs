@@ -19,7 +19,7 @@ use super::board::Ticket;
 use super::ending::{Ending, end};
 use super::patience::Patience;
 use super::work::Progress;
-use super::{Space, work};
+use super::{Space, program, work};
 use crate::plans::words;
 use crate::{App, Error, Result};
 
@@ -99,14 +99,20 @@ async fn attempt(
     stop: CancellationToken,
 ) -> Result<Option<Message>> {
     let (scope, task) = (space.scope, &brief.task);
-    let limit = app.longest(task);
-    let since = task.started_at.filter(|_| task.plan.is_some()).unwrap_or(task.created_at);
+    let agent = app.0.cache.get(scope, task.agent_id).await;
+    let runtime = agent.as_ref().ok().and_then(|agent| agent.config.runtime.as_ref());
+    let limit = app.longest(task, runtime.is_some());
+    let own_time = task.plan.is_some() || runtime.is_some();
+    let since = task.started_at.filter(|_| own_time).unwrap_or(task.created_at);
     let used = app.clock().now().since(since).saturating_sub(brief.waited);
     let patience = Patience::new(limit.saturating_sub(used));
     let answer = async {
-        match app.0.cache.get(scope, task.agent_id).await {
-            Ok(agent) => work::answer(app, scope, brief, &agent, &patience).await,
-            Err(error) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
+        match (&agent, runtime) {
+            (Ok(agent), Some(runtime)) => {
+                program::answer(app, scope, brief, (agent, runtime), &patience).await
+            }
+            (Ok(agent), None) => work::answer(app, scope, brief, agent, &patience).await,
+            (Err(error), _) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
         }
     };
     // A panic in the work is this task's alone.

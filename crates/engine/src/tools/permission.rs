@@ -34,10 +34,7 @@ pub(crate) fn arguments(kind: &str, permission: &Permission) -> Map<String, Valu
         "folder": folder,
         "diff": diff,
     });
-    match fields {
-        Value::Object(fields) => fields,
-        _ => Map::new(),
-    }
+    fields.as_object().cloned().unwrap_or_default()
 }
 
 /// What a person is asked.
@@ -70,14 +67,12 @@ pub(crate) fn only_calls_us(command: &str) -> bool {
         }
         match (quote, letter) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), _) => {}
-            (_, '\\') => escaped = true,
             // Within double quotes these still mean something.
-            (_, '$' | '`') => return false,
-            (Some(_), _) => {}
+            (None | Some('"'), '\\') => escaped = true,
+            (None | Some('"'), '$' | '`') => return false,
             (None, '\'' | '"') => quote = Some(letter),
             (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n' | '\r') => return false,
-            (None, _) => {}
+            (Some(_) | None, _) => {}
         }
     }
     quote.is_none() && !escaped

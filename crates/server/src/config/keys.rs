@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 45] = [
+pub(crate) const KEYS: [Key; 53] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -95,6 +95,18 @@ pub(crate) const KEYS: [Key; 45] = [
         "the model that plans where no agent is the orchestrator; unset: that of the first agent with a real one",
     ),
     key("planner_timeout", Seconds(5), "how long a model may plan before it is done without one"),
+    key(
+        "agent_sandboxes",
+        List,
+        "where programs that are agents may run: bubblewrap, docker, none; the first unless they say; unset: bubblewrap",
+    ),
+    key("agent_workspaces", List, "folders of this machine that such agents may be given to work in"),
+    key("agent_path", List, "folders where their programs are looked for; unset: those of PATH"),
+    key("program_turn_timeout", Seconds(60 * 60), "how long a program may take to answer a message"),
+    key("max_programs", Number(100), "programs that run at a time; others wait"),
+    key("max_programs_per_user", Number(20), "of them, of one user"),
+    key("docker_socket", Text("/var/run/docker.sock"), "of the Docker daemon, for agents in containers"),
+    key("worker_image", Text("universal-worker"), "image of agents in containers"),
     key("space_idle", Seconds(30 * 60), "a space that nobody has used for so long is let go"),
     key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),
     key("reconcile_every", Seconds(5), "how often what was left is picked up"),

@@ -118,7 +118,7 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     accept.is_some_and(|accept| accept.contains(kind))
 }
 
-fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
+pub(super) fn last_event_id(headers: &HeaderMap) -> Answer<Option<u64>> {
     let Some(value) = headers.get("last-event-id") else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     // A browser sends an empty one when the stream never had an id.
