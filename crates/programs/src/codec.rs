@@ -16,6 +16,20 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+pub mod acp;
+pub mod claude;
+pub mod codex;
+mod desk;
+mod diff;
+pub mod droid;
+mod fault;
+pub mod line;
+mod rpc;
+mod servers;
+mod words;
+
+pub use servers::{Http, Server, Stdio};
+
 /// What one process and we say to each other.
 pub trait Codec: Send + fmt::Debug {
     /// The process is there: the handshake begins.
@@ -97,6 +111,8 @@ pub enum Refused {
     Unknown,
     #[error("it cannot do that")]
     Unsupported,
+    #[error("it reads one line at a time; write the message without line breaks")]
+    ManyLines,
     #[error("it has ended")]
     Closed,
 }
@@ -132,7 +148,8 @@ pub enum Event {
         fault: Fault,
         why: String,
     },
-    /// The conversation's name in the program's own files, by which it can be taken up again.
+    /// The conversation's name in the program's own files, by which it can be taken up again. A name other than the
+    /// one that was to be taken up says that the earlier conversation is lost.
     Session(String),
     Text(String),
     Thinking(String),
@@ -153,7 +170,7 @@ pub enum Event {
         request: RequestId,
         items: Vec<Question>,
     },
-    /// It no longer waits for this.
+    /// It no longer waits for this. A call is withdrawn by its id, too: it shares its ids with no request.
     Withdrawn(RequestId),
     /// It uses a tool of ours.
     Call {
