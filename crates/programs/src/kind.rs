@@ -22,8 +22,13 @@ pub trait Kind: Send + Sync + fmt::Debug {
     fn launch(&self, wish: &Wish, place: &Place) -> Result<Launch, Unusable>;
     /// A fresh machine for one process.
     fn codec(&self, wish: &Wish, place: &Place) -> Result<Box<dyn Codec>, Unusable>;
-    /// The process for one message alone, for when none can be kept up; none if the kind cannot do that.
+    /// The process for one message alone, for when none can be kept up; none if the kind cannot do that. What it writes
+    /// on its standard output is the answer.
     fn single(&self, wish: &Wish, place: &Place, text: &str) -> Option<Launch>;
+    /// What lets it in to its model, where the kind knows.
+    fn access(&self) -> Option<Access> {
+        None
+    }
 }
 
 /// What was configured cannot be started, and what to do about it.
@@ -58,6 +63,16 @@ pub struct Credentials {
     pub base_url: Option<String>,
     /// A folder with a log-in of the program's own, which stands in its home.
     pub login: Option<PathBuf>,
+}
+
+/// What lets a program in to its model if it is given no key: any one of it is enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// Variables that it looks at itself.
+    pub variables: &'static [&'static str],
+    /// The folder in its home in which it keeps its own log-in, and the files there that are one.
+    pub folder: &'static str,
+    pub files: &'static [&'static str],
 }
 
 /// Where it stands, as it sees it from inside.

@@ -4,7 +4,9 @@
 //! state machine without input or output of its own; whatever it wants from us it calls through its [`toolbox`]. The
 //! crate knows no project, no plan and no database.
 
+pub mod availability;
 pub mod codec;
 pub mod kind;
+pub mod kinds;
 pub mod sandbox;
 pub mod toolbox;

@@ -6,6 +6,7 @@
 mod client;
 
 mod chat;
+mod cli;
 mod faults;
 mod gemini;
 mod messages;
