@@ -6,5 +6,6 @@
 
 pub mod codec;
 pub mod kind;
+pub mod orchestrator;
 pub mod sandbox;
 pub mod toolbox;
