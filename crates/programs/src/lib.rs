@@ -6,5 +6,9 @@
 
 pub mod codec;
 pub mod kind;
+pub mod life;
+mod lines;
+pub mod log;
+pub mod runner;
 pub mod sandbox;
 pub mod toolbox;
