@@ -7,7 +7,11 @@
 pub mod availability;
 pub mod codec;
 pub mod kind;
+mod lines;
 pub mod kinds;
+pub mod life;
+pub mod log;
 pub mod orchestrator;
+pub mod runner;
 pub mod sandbox;
 pub mod toolbox;
