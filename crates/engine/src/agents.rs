@@ -243,6 +243,8 @@ impl App {
             })
         });
         let (agent, planned) = change.await?;
+        self.close_program(id, "The agent was deleted").await;
+        self.forget_program(id).await;
         // Its tasks went with it: what waits never starts, and what runs is stopped.
         self.agent_changed(scope, id).await;
         self.plans_of(scope, &planned).await;

@@ -225,6 +225,14 @@ impl App {
         Ok(self.0.storage.db.read(move |conn| Box::pin(calls::next_step(conn, task))).await?)
     }
 
+    /// Ends all calls of a task that have not ended.
+    pub(crate) async fn withdraw_all(&self, scope: Scope, task: TaskId) -> Result<()> {
+        let cancelled = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+            Box::pin(async move { flow::cancel_of_task(conn, task).await })
+        });
+        Ok(cancelled.await?)
+    }
+
     /// Ends the calls of a step that a task no longer wants, and that have not ended.
     pub(crate) async fn withdraw_calls(&self, scope: Scope, task: TaskId, step: u32) -> Result<()> {
         let withdrawn = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {

@@ -18,6 +18,7 @@ mod memory;
 mod packs;
 mod planner;
 mod plans;
+pub mod programs;
 mod projects;
 mod reconciler;
 mod spaces;
@@ -65,6 +66,7 @@ use crate::input::Schemas;
 use crate::limits::Limits;
 use crate::memory::Memory;
 use crate::packs::Packs;
+use crate::programs::Programs;
 use crate::spaces::Spaces;
 use crate::spaces::cache::AgentCache;
 use crate::tools::Tools;
@@ -105,6 +107,8 @@ pub struct Settings {
     pub event_retention: Duration,
     /// How often the reconciler looks for what was left.
     pub reconcile_every: Duration,
+    /// Programs that are agents.
+    pub programs: programs::Settings,
     /// The models at hand.
     pub providers: artel_agents::llm::providers::Config,
     /// How long a direct message may take, from when it was sent.
@@ -147,6 +151,7 @@ struct Inner {
     calls: Waiting<ToolCallId, ToolCall>,
     plans: Waiting<PlanId, ()>,
     memory: Memory,
+    programs: Programs,
     providers: Providers,
     schemas: Schemas,
     /// Identifies this process among all that ever shared the database.
@@ -179,6 +184,7 @@ impl App {
             calls: Waiting::default(),
             plans: Waiting::default(),
             memory: Memory::new(embedder),
+            programs: Programs::new(&settings.programs),
             cache: AgentCache::new(
                 storage.db.clone(),
                 Arc::clone(&storage.bus),
@@ -195,6 +201,12 @@ impl App {
         }));
         app.0.tracker.spawn(reconciler::run(app.clone(), app.0.stop.clone()));
         app.0.tracker.spawn(spaces::word::hear(app.clone(), app.0.stop.clone()));
+        let clearing = app.clone();
+        app.0.tracker.spawn(async move {
+            if let Err(error) = clearing.clear_programs().await {
+                tracing::warn!(%error, "what an earlier server left is ended later");
+            }
+        });
         app.0.tracker.spawn(memory::keeping::run(app.clone(), app.0.stop.clone()));
         app.0.tracker.spawn(memory::upkeep::run(app.clone(), app.0.stop.clone()));
         Ok(app)
@@ -227,11 +239,13 @@ impl App {
     /// Ends every event stream, so that whoever waits for connections to close is not kept waiting.
     pub fn close_streams(&self) {
         self.0.feeds.close();
+        self.0.programs.close_streams();
     }
 
     /// Stops the background work and waits for it.
     pub async fn stop(&self) {
         self.0.stop.cancel();
+        self.close_programs().await;
         self.0.tracker.close();
         self.0.tracker.wait().await;
         reconciler::end_leases(self, self.0.node.clone()).await;

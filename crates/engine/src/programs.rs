@@ -10,13 +10,17 @@ use std::time::Duration;
 
 use artel_domain::process::{Process, Runtime, Sandbox, State};
 use artel_domain::{Agent, AgentId, Timestamp};
-use artel_programs::kind::Kind as ProgramKind;
+use artel_programs::availability::Availability;
+use artel_programs::kind::{Kind as ProgramKind, Wish};
+use artel_programs::life::State as Life;
 use artel_programs::member::Member;
+use artel_programs::runner::Doing;
 use artel_programs::{availability, kinds};
 use artel_storage::{Scope, agents, processes};
 use secrecy::SecretString;
 use serde::Serialize;
 use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use crate::{App, Caller, Error, Kind, Result};
@@ -27,13 +31,12 @@ mod left;
 mod logs;
 mod opening;
 mod sending;
+mod watching;
 
 pub use artel_programs::log::{Entry, Page as LogPage, Stream as LogStream};
 pub use credentials::{CredentialsShown, SetCredentials};
 pub use logs::Lines;
 pub use sending::{AnswerQuestion, Delivery, TellAgent, Told};
-
-pub(crate) use left::end_left;
 
 use admission::Admission;
 use artel_programs::sandbox::Sandbox as Walls;
@@ -102,8 +105,12 @@ pub struct RuntimeView {
 #[derive(Debug)]
 pub(crate) struct Programs {
     seats: Mutex<HashMap<AgentId, Arc<Seat>>>,
-    walls: [OnceCell<Walls>; 3],
+    walls: [OnceCell<Arc<Walls>>; 3],
     admission: Arc<Admission>,
+    /// Ends streams of logs, first of all when the server stops.
+    closing: CancellationToken,
+    /// Nothing begins before what an earlier server left has ended.
+    cleared: OnceCell<()>,
 }
 
 /// An agent's place, whether its process runs or not.
@@ -114,7 +121,7 @@ struct Seat {
 
 #[derive(Debug, Clone)]
 struct Opened {
-    member: Arc<Member>,
+    member: Member,
     /// The agent as it was then: changed since, it is opened anew.
     of: Timestamp,
 }
@@ -125,13 +132,15 @@ impl Programs {
             seats: Mutex::default(),
             walls: Default::default(),
             admission: Arc::new(Admission::new(settings.most, settings.most_per_user)),
+            closing: CancellationToken::new(),
+            cleared: OnceCell::new(),
         }
     }
 
     /// The program of an agent, if it is open here.
-    pub(crate) fn find(&self, agent: AgentId) -> Option<Arc<Member>> {
+    pub(crate) fn find(&self, agent: AgentId) -> Option<Member> {
         let seat = Arc::clone(self.seats().get(&agent)?);
-        seat.member.get().map(|opened| Arc::clone(&opened.member))
+        seat.member.get().map(|opened| opened.member.clone())
     }
 
     /// Whether an agent of this node is a program.
@@ -139,11 +148,16 @@ impl Programs {
         self.seats().contains_key(&agent)
     }
 
+    /// Streams of logs end.
+    pub(crate) fn close_streams(&self) {
+        self.closing.cancel();
+    }
+
     /// How many are open, and how many of them run.
     pub(crate) fn count(&self) -> (usize, usize) {
         let open: Vec<_> = self.seats().values().cloned().collect();
         let runs = |seat: &&Arc<Seat>| {
-            seat.member.get().is_some_and(|opened| opened.member.status().state.is_alive())
+            seat.member.get().is_some_and(|opened| is_alive(opened.member.status().state))
         };
         (open.len(), open.iter().filter(runs).count())
     }
@@ -152,14 +166,14 @@ impl Programs {
         Arc::clone(self.seats().entry(agent).or_default())
     }
 
-    fn leave(&self, agent: AgentId) -> Option<Arc<Member>> {
+    fn leave(&self, agent: AgentId) -> Option<Member> {
         let seat = self.seats().remove(&agent)?;
-        seat.member.get().map(|opened| Arc::clone(&opened.member))
+        seat.member.get().map(|opened| opened.member.clone())
     }
 
-    fn all(&self) -> Vec<Arc<Member>> {
+    fn all(&self) -> Vec<Member> {
         let seats = self.seats();
-        seats.values().filter_map(|seat| Some(Arc::clone(&seat.member.get()?.member))).collect()
+        seats.values().filter_map(|seat| Some(seat.member.get()?.member.clone())).collect()
     }
 
     fn seats(&self) -> MutexGuard<'_, HashMap<AgentId, Arc<Seat>>> {
@@ -174,14 +188,14 @@ impl App {
         scope: Scope,
         agent: &Agent,
         runtime: &Runtime,
-    ) -> Result<Arc<Member>> {
+    ) -> Result<Member> {
         loop {
             let seat = self.0.programs.seat(agent.id);
             let opened =
                 seat.member.get_or_try_init(|| opening::open(self, scope, agent, runtime)).await;
             match opened {
                 Ok(opened) if opened.of == agent.updated_at => {
-                    return Ok(Arc::clone(&opened.member));
+                    return Ok(opened.member.clone());
                 }
                 Ok(_) => self.close_program(agent.id, "Its configuration has changed").await,
                 Err(error) => {
@@ -192,11 +206,44 @@ impl App {
         }
     }
 
+    /// Agents of this node that are programs, and how many of them run.
+    pub fn count_programs(&self) -> (usize, usize) {
+        self.0.programs.count()
+    }
+
+    /// Ends what an earlier server left, once.
+    pub(crate) async fn clear_programs(&self) -> Result<()> {
+        self.0.programs.cleared.get_or_try_init(|| left::end_left(self)).await?;
+        Ok(())
+    }
+
     /// Ends an agent's program and lets its place go.
     pub(crate) async fn close_program(&self, agent: AgentId, why: &str) {
         if let Some(member) = self.0.programs.leave(agent) {
             member.stop(why).await;
         }
+    }
+
+    /// Nothing is kept of a deleted agent's home, workspace and log.
+    pub(crate) async fn forget_program(&self, agent: AgentId) {
+        let folder = self.0.settings.programs.dir.join(agent.to_string());
+        match tokio::fs::remove_dir_all(&folder).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                tracing::warn!(%agent, %error, "the folder of a deleted agent stays");
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+
+    /// Somebody waits for a place: the program that has been idle longest gives up its own.
+    fn make_room(&self) {
+        let idle = |member: &Member| member.status().state == Life::Running(Doing::Idle);
+        let mut all = self.0.programs.all();
+        all.retain(idle);
+        let Some(member) = all.into_iter().min_by_key(|member| member.status().since) else { return };
+        self.0.tracker.spawn(async move {
+            member.stop("Another agent needed its place; a message starts it again").await;
+        });
     }
 
     /// Ends all programs of this node; the server stops.
@@ -219,7 +266,7 @@ impl App {
             None => None,
         };
         Ok(ProcessView {
-            activity: status.filter(|it| it.state.is_alive()).map(|it| it.activity.to_owned()),
+            activity: status.and_then(|status| activity(status.state)).map(str::to_owned),
             waiting: self.0.programs.admission.place(id),
             memory,
             process,
@@ -312,7 +359,45 @@ impl App {
     }
 }
 
-async fn runtime_view(kind: &'static dyn ProgramKind, settings: &Settings) -> RuntimeView {
-    let (status, detail) = availability::of(kind, settings).await;
+const fn is_alive(state: Life) -> bool {
+    matches!(state, Life::Starting | Life::Running(_) | Life::Stopping)
+}
+
+const fn activity(state: Life) -> Option<&'static str> {
+    match state {
+        Life::Running(Doing::Idle) => Some("idle"),
+        Life::Running(Doing::Working) => Some("working"),
+        Life::Running(Doing::Tool) => Some("running a tool"),
+        Life::Running(Doing::Waiting) => Some("waiting for a person"),
+        Life::Running(Doing::Retrying) => Some("retrying its model"),
+        Life::Init
+        | Life::Starting
+        | Life::Stopping
+        | Life::Stopped
+        | Life::Failed
+        | Life::Killed
+        | Life::Crashed => None,
+    }
+}
+
+/// Whether a kind can be had with what the server itself has.
+async fn runtime_view(kind: &dyn ProgramKind, settings: &Settings) -> RuntimeView {
+    let credentials = settings.found.credentials(kind.name());
+    let wish = Wish { credentials, ..Wish::default() };
+    let looked = availability::look(kind, &wish, &settings.path, &settings.dir).await;
+    let of = |found: availability::Found| {
+        let version = found.version.unwrap_or_else(|| "of unknown version".to_owned());
+        format!("{} {version}", found.path.display())
+    };
+    let (status, detail) = match looked {
+        Ok(Availability::Ready { found }) => ("ready", of(found)),
+        Ok(Availability::NotLoggedIn { found, remedy }) => {
+            ("not_logged_in", format!("{}; {remedy}", of(found)))
+        }
+        Ok(Availability::NotInstalled { program, install }) => {
+            ("not_installed", format!("{program} is not there; {install}"))
+        }
+        Err(unusable) => ("configurable", unusable.to_string()),
+    };
     RuntimeView { kind: kind.name().to_owned(), status, detail }
 }

@@ -31,6 +31,37 @@ pub trait Kind: Send + Sync + fmt::Debug {
     }
 }
 
+/// A kind that is lent is as good.
+impl<K: Kind + ?Sized> Kind for &K {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn abilities(&self) -> Abilities {
+        (**self).abilities()
+    }
+
+    fn program(&self, wish: &Wish) -> Result<Program, Unusable> {
+        (**self).program(wish)
+    }
+
+    fn launch(&self, wish: &Wish, place: &Place) -> Result<Launch, Unusable> {
+        (**self).launch(wish, place)
+    }
+
+    fn codec(&self, wish: &Wish, place: &Place) -> Result<Box<dyn Codec>, Unusable> {
+        (**self).codec(wish, place)
+    }
+
+    fn single(&self, wish: &Wish, place: &Place, text: &str) -> Option<Launch> {
+        (**self).single(wish, place, text)
+    }
+
+    fn access(&self) -> Option<Access> {
+        (**self).access()
+    }
+}
+
 /// What was configured cannot be started, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

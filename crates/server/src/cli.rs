@@ -185,6 +185,9 @@ enum UserCommand {
 /// Does what was asked, and says how it went in the exit code.
 #[expect(clippy::print_stderr, reason = "this is where errors reach the person at the terminal")]
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    if let Command::Keeper { command } = arguments.command {
+        return artel_programs::keeper::main(command);
+    }
     match execute(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -307,6 +310,7 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
         Command::Config { json } => settings::show(&said(None)?, json),
         Command::Doctor { json } => runtime()?.block_on(doctor::examine(said(None), json)),
         Command::Openapi => print(&http::openapi().to_pretty_json()?),
+        Command::Keeper { .. } => Ok(()),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "artel", &mut text);

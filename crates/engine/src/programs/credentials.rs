@@ -141,7 +141,7 @@ impl App {
 
 impl Found {
     /// What the server itself was given for such programs.
-    fn credentials(&self, kind: &str) -> Credentials {
+    pub(super) fn credentials(&self, kind: &str) -> Credentials {
         let of = |(key, base_url): &(Option<SecretString>, Option<String>)| Credentials {
             key: key.clone(),
             base_url: base_url.clone(),

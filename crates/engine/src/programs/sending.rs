@@ -153,7 +153,7 @@ impl App {
     }
 
     /// The task that an agent works on now.
-    async fn running_task(&self, scope: Scope, agent: AgentId) -> Result<Option<Task>> {
+    pub(super) async fn running_task(&self, scope: Scope, agent: AgentId) -> Result<Option<Task>> {
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move { tasks::unfinished(conn, scope.project).await })
         });

@@ -242,7 +242,7 @@ pub(crate) async fn cancel(app: &App, scope: Scope, task: &Task) -> Result<bool>
 
 /// Ends a task whose turn did not come in time.
 pub(super) async fn give_up(app: &App, scope: Scope, task: &Task) -> Result<bool> {
-    let limit = app.longest(task).as_secs();
+    let limit = app.longest(task, false).as_secs();
     let why = format!("No answer within {limit} s: the agent had other work all that time");
     stop(app, scope, task, Ending::failed(String::new(), ErrorType::Timeout, why)).await
 }

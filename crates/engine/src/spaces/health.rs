@@ -103,7 +103,10 @@ impl App {
                 | Status::Failed
                 | Status::Cancelled => None,
             };
-            since.is_some_and(|since| now.since(since) > self.longest(task) + GRACE)
+            since.is_some_and(|since| {
+                let program = self.0.programs.holds(task.agent_id);
+                now.since(since) > self.longest(task, program) + GRACE
+            })
         };
         let count = unfinished.iter().filter(stuck).count();
         if let Some(first) = unfinished.iter().find(stuck) {

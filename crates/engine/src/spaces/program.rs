@@ -40,6 +40,7 @@ const TOLD: usize = 500;
 const EARLIER: usize = 16_000;
 /// How much of a step's title is told.
 const TITLE: usize = 200;
+const GO_ON: &str = "Your process was started again in the middle of this task. Go on where you were, and do nothing twice.";
 const PARKED: &str = "The question was sent to the user, who has not answered yet. End your turn now: the answer will be \
                       your next message.";
 
@@ -63,6 +64,11 @@ pub(super) async fn answer(
             return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
         }
     };
+    if brief.resumed
+        && let Err(error) = app.withdraw_all(scope, brief.task.id).await
+    {
+        return Ending::failed(String::new(), ErrorType::Execution, error.to_string());
+    }
     let context = if member.is_fresh() { acting.recall().await } else { Vec::new() };
     let first = match app.next_step(brief.task.id).await {
         Ok(first) => first,
@@ -73,6 +79,9 @@ pub(super) async fn answer(
     let work = Work { acting: &acting, member: &member, kind: &runtime.kind, offered: &offered };
     let mut told = Told { step: first, ..Told::default() };
     let mut message = work.message(&context);
+    if brief.resumed {
+        message = format!("{GO_ON}\n\n{message}");
+    }
     let mut revived = false;
     let end = loop {
         match work.turn(message, &mut told).await {
@@ -81,11 +90,7 @@ pub(super) async fn answer(
             Turned::Failed { fault: Fault::Died, why } if !revived => {
                 revived = true;
                 acting.progress(format!("The program died and is started again: {why}")).await;
-                message = format!(
-                    "Your process was started again in the middle of this task. Go on where you were, and do nothing \
-                     twice.\n\n{}",
-                    brief.asked
-                );
+                message = format!("{GO_ON}\n\n{}", brief.asked);
             }
             Turned::Failed { fault, why } => {
                 let error_type = match fault {

@@ -36,6 +36,8 @@ pub(crate) struct Brief {
     pub(super) progress: Progress,
     /// How long it has waited for others so far.
     pub(super) waited: Duration,
+    /// Another attempt had begun it.
+    pub(super) resumed: bool,
 }
 
 impl Brief {
@@ -47,7 +49,7 @@ impl Brief {
     ) -> artel_storage::Result<Self> {
         let before = sessions::before(conn, task.session_id, task.message_id, HISTORY).await?;
         let (progress, waited) = (Progress::default(), Duration::ZERO);
-        Ok(Self { task, asked, before, progress, waited })
+        Ok(Self { task, asked, before, progress, waited, resumed: false })
     }
 
     /// Goes on from where an earlier attempt was.
@@ -57,6 +59,7 @@ impl Brief {
                 artel_storage::Error::Damaged { table: "tasks", detail: error.to_string() }
             })?;
             self.waited = Duration::from_micros(calls::waited(conn, self.task.id).await?);
+            self.resumed = true;
         }
         Ok(self)
     }
@@ -117,10 +120,13 @@ async fn attempt(
     };
     // A panic in the work is this task's alone.
     let answer = AssertUnwindSafe(answer).catch_unwind();
-    // What waits for others keeps nobody from stopping: whoever comes next goes on from its progress.
+    // What waits for others keeps nobody from stopping: whoever comes next goes on from its progress. Programs end with
+    // the server.
     let left = async {
         app.0.stop.cancelled().await;
-        patience.stands_still().await;
+        if runtime.is_none() {
+            patience.stands_still().await;
+        }
     };
     let answered = tokio::select! {
         () = stop.cancelled() => return Ok(None),

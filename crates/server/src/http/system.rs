@@ -24,6 +24,10 @@ pub(super) struct Health {
     version: &'static str,
     /// In seconds.
     uptime: u64,
+    /// Programs of this node that run.
+    active_processes: usize,
+    /// Agents of this node that are programs and take messages, running or not.
+    listening_agents: usize,
     parts: BTreeMap<&'static str, Part>,
 }
 
@@ -59,7 +63,9 @@ pub(super) async fn health(State(http): State<Http>) -> Json<Health> {
     let parts = parts(&http).await;
     let status = if parts.values().all(|part| part.state == "ok") { "ok" } else { "degraded" };
     let uptime = http.0.started.elapsed().as_secs();
-    Json(Health { status, version: env!("CARGO_PKG_VERSION"), uptime, parts })
+    let (listening_agents, active_processes) = http.app().count_programs();
+    let version = env!("CARGO_PKG_VERSION");
+    Json(Health { status, version, uptime, active_processes, listening_agents, parts })
 }
 
 /// Whether the server takes requests now.
