@@ -221,6 +221,32 @@ async fn it_takes_the_next_way_when_one_is_closed() {
     assert_eq!(std::fs::read_dir(&bench.spool).unwrap().count(), 0);
 }
 
+/// CA-3.1, CA-4.2: from a sandbox without a network the socket is reached, and where even that is not there, the folder.
+#[tokio::test]
+async fn it_works_from_inside_a_sandbox() {
+    let bench = Bench::new();
+    for (socket, said) in [(Some(&bench.socket), "by socket"), (None, "by folder")] {
+        let mut command = tokio::process::Command::new("bwrap");
+        command.args([
+            "--unshare-all",
+            "--die-with-parent",
+            "--ro-bind",
+            "/",
+            "/",
+            "--proc",
+            "/proc",
+            "--bind",
+        ]);
+        command.args([&bench.spool, &bench.spool]).arg(PROGRAM).args(["answer", said]);
+        command.envs(socket.map(|socket| ("ORCH_SOCK", socket)));
+        command.env("ORCH_URL", bench.endpoint.url().unwrap());
+        command.env("ORCH_SPOOL", &bench.spool).env("ORCH_AUTH", TOKEN);
+        let output = command.output().await.unwrap();
+        assert!(output.status.success(), "{}", err(&output));
+        assert_eq!(bench.last().1, json!({"message": said}));
+    }
+}
+
 /// CA-4.5: nobody is there, and the program says so.
 #[tokio::test]
 async fn a_server_that_is_away_is_an_error_in_words() {
