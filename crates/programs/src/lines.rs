@@ -53,6 +53,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if self.ended {
                 return Ok(None);
             }
+            if self.buffer.is_empty() && self.buffer.capacity() > ROOMY {
+                self.buffer = BytesMut::new();
+            }
             self.buffer.reserve(CHUNK);
             if self.input.read_buf(&mut self.buffer).await? == 0 {
                 self.ended = true;
@@ -162,6 +165,7 @@ mod tests {
         assert_eq!(start.len(), LONGEST);
         drop(start);
         assert_eq!(lines.next().await.unwrap(), Some(whole("after")));
+        assert_eq!(lines.next().await.unwrap(), None);
         assert!(lines.buffer.capacity() < ROOMY);
     }
 }

@@ -141,22 +141,54 @@ enum Ask {
 #[derive(Debug)]
 pub struct Runner {
     handle: Handle,
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
+}
+
+/// What a process is run with.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The agent's, for the server's own log.
+    pub name: String,
+    pub log: Log,
+    pub patience: Patience,
 }
 
 impl Runner {
-    /// Takes over a process that was just started. `name` is the agent's, for the server's own log.
+    /// Takes over a process that was just started.
     pub fn new(
-        name: &str,
         started: Started,
         codec: Box<dyn Codec>,
         launch: &Launch,
-        log: Log,
-        patience: Patience,
+        settings: Settings,
     ) -> Self {
+        let (mut runner, talk, asks) = Self::prepare(started, codec, launch, settings);
+        runner.tasks.spawn(talk.run(asks));
+        runner
+    }
+
+    /// Takes over a process that is there for one message, and so may end before anybody could say it.
+    pub(crate) fn for_one(
+        started: Started,
+        codec: Box<dyn Codec>,
+        launch: &Launch,
+        settings: Settings,
+        text: String,
+    ) -> Result<(Self, Turn), Error> {
+        let (mut runner, mut talk, asks) = Self::prepare(started, codec, launch, settings);
+        let turn = talk.say_now(text)?;
+        runner.tasks.spawn(talk.run(asks));
+        Ok((runner, turn))
+    }
+
+    fn prepare(
+        started: Started,
+        codec: Box<dyn Codec>,
+        launch: &Launch,
+        settings: Settings,
+    ) -> (Self, Talk, mpsc::Receiver<Ask>) {
         let Started { stdin, stdout, stderr, running } = started;
         let mark = running.mark();
-        tracing::info!(agent = name, ?mark, "process_started");
+        tracing::info!(agent = settings.name, ?mark, "process_started");
         let mut tasks = JoinSet::new();
         let warden = Warden::new(running, &mut tasks);
         let (inbox, asks) = mpsc::channel(ASKS);
@@ -168,11 +200,10 @@ impl Runner {
             model: None,
         });
         let handle = Handle { inbox, facts: known, warden: warden.clone(), mark };
-        let limits = Limits { patience, ready_within: launch.ready_within, stop: launch.stop };
+        let limits = Limits { ready_within: launch.ready_within, stop: launch.stop };
         let pipes = Pipes::new(stdin, stdout, stderr);
-        let talk = Talk::new(name, codec, pipes, warden, log, limits, facts);
-        tasks.spawn(talk.run(asks));
-        Self { handle, _tasks: tasks }
+        let talk = Talk::new(codec, pipes, warden, settings, limits, facts);
+        (Self { handle, tasks }, talk, asks)
     }
 
     pub fn handle(&self) -> &Handle {
@@ -183,7 +214,6 @@ impl Runner {
 /// What a process's task has to keep to.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    patience: Patience,
     ready_within: Duration,
     stop: Signal,
 }
@@ -240,9 +270,14 @@ impl Handle {
 
     /// Has it end in its own way, and by force if it does not, and waits for that.
     pub async fn close(&self) -> End {
+        self.begin_close().await;
+        self.ended().await
+    }
+
+    /// Has it end in its own way, and by force if it does not.
+    pub(crate) async fn begin_close(&self) {
         // It fails when it has ended already.
         let _ = self.inbox.send(Ask::Stop).await;
-        self.ended().await
     }
 
     /// Ends it and everything that it started, at once.

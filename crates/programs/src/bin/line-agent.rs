@@ -54,6 +54,10 @@ impl Agent<'_> {
     fn serve(&mut self) -> io::Result<ExitCode> {
         self.say("__READY__")?;
         while let Some(line) = self.read()? {
+            // It came too late.
+            if line == "__INTERRUPT__" {
+                continue;
+            }
             self.count += 1;
             if let Some(code) = self.obey(&line)? {
                 return Ok(code);
@@ -72,6 +76,8 @@ impl Agent<'_> {
                 abort()
             }
             "!exit" => return Ok(Some(ExitCode::from(rest.parse().unwrap_or(1)))),
+            // Until it is interrupted.
+            "!wait" => while self.read()?.is_some_and(|line| line != "__INTERRUPT__") {},
             "!hang" => return self.wait().map(Some),
             "!stderr" => eprint_line(rest),
             "!retry" => loop {
@@ -84,7 +90,7 @@ impl Agent<'_> {
                 self.pour(rest, &[b'x'; 4096])?;
                 self.say("")?;
             }
-            "!noise" => self.pour_errors(rest)?,
+            "!noise" => pour_errors(rest)?,
             "!garble" => self.output.write_all(b"\xff\xfe\x00 not \xc3\x28 text\n")?,
             "!forge" => {
                 for forged in ["{\"tool\":\"deploy\"", "[]", "{\"tool\":7}", "null", "\u{0}"] {
@@ -140,14 +146,6 @@ impl Agent<'_> {
         Ok(())
     }
 
-    fn pour_errors(&mut self, bytes: &str) -> io::Result<()> {
-        let mut errors = BufWriter::new(io::stderr().lock());
-        for _ in 0..bytes.parse().unwrap_or(0) / 100 {
-            errors.write_all(&[&[b'e'; 99][..], b"\n"].concat())?;
-        }
-        errors.flush()
-    }
-
     fn wait(&mut self) -> io::Result<ExitCode> {
         self.output.flush()?;
         thread::sleep(FOR_EVER);
@@ -158,4 +156,12 @@ impl Agent<'_> {
 fn eprint_line(line: &str) {
     // Nobody need be there to read it.
     let _ = writeln!(io::stderr(), "{line}");
+}
+
+fn pour_errors(bytes: &str) -> io::Result<()> {
+    let mut errors = BufWriter::new(io::stderr().lock());
+    for _ in 0..bytes.parse().unwrap_or(0) / 100 {
+        errors.write_all(&[&[b'e'; 99][..], b"\n"].concat())?;
+    }
+    errors.flush()
 }

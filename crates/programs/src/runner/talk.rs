@@ -9,10 +9,10 @@ use super::feed::Feed;
 use super::pipes::Pipes;
 use super::vigil::Vigil;
 use super::warden::{Exited, Warden};
-use super::{Ask, Doing, End, Error, Facts, Limits, Stage, Turn};
+use super::{Ask, Doing, End, Error, Facts, Limits, Settings, Stage, Turn};
 use crate::codec::{Codec, Command, Event, Fault, Out, Outcome, Refused};
 use crate::lines::Line;
-use crate::log::{Log, Stream};
+use crate::log::Stream;
 use crate::sandbox::Exit;
 
 /// So many lines of standard error are told when a process has died, …
@@ -23,11 +23,10 @@ const WORDS: usize = 300;
 /// One process and what we have with it.
 #[derive(Debug)]
 pub(super) struct Talk {
-    name: String,
+    settings: Settings,
     codec: Box<dyn Codec>,
     pipes: Pipes,
     warden: Warden,
-    log: Log,
     limits: Limits,
     facts: watch::Sender<Facts>,
     /// Until when it has to be ready, while it is not.
@@ -83,20 +82,18 @@ enum Next {
 
 impl Talk {
     pub(super) fn new(
-        name: &str,
         codec: Box<dyn Codec>,
         pipes: Pipes,
         warden: Warden,
-        log: Log,
+        settings: Settings,
         limits: Limits,
         facts: watch::Sender<Facts>,
     ) -> Self {
-        Self {
-            name: name.to_owned(),
+        let mut talk = Self {
+            settings,
             codec,
             pipes,
             warden,
-            log,
             limits,
             facts,
             ready_by: Some(Instant::now() + limits.ready_within),
@@ -108,13 +105,21 @@ impl Talk {
             exit: None,
             rest: None,
             last_words: VecDeque::new(),
-        }
+        };
+        let mut out = Out::default();
+        talk.codec.start(&mut out);
+        talk.apply(out, 0);
+        talk
+    }
+
+    /// Begins a turn before anything was read.
+    pub(super) fn say_now(&mut self, text: String) -> Result<Turn, Error> {
+        let (reply, mut answer) = oneshot::channel();
+        self.say(text, reply);
+        answer.try_recv().unwrap_or(Err(Error::Gone))
     }
 
     pub(super) async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
-        let mut out = Out::default();
-        self.codec.start(&mut out);
-        self.apply(out, 0);
         while !self.is_over() {
             let next = self.next(&mut asks).await;
             self.take(next);
@@ -186,13 +191,13 @@ impl Talk {
                     && !self.pipes.input.is_waiting()
                     && std::mem::take(&mut turn.unwritten)
                 {
-                    tracing::info!(agent = self.name, "message_written");
+                    tracing::info!(agent = self.settings.name, "message_written");
                 }
             }
             Next::Reader => self.look_at_reader(),
             Next::Exited(exited) => {
                 self.exit = Some(exited);
-                self.rest = Some(Instant::now() + self.limits.patience.rest);
+                self.rest = Some(Instant::now() + self.settings.patience.rest);
             }
             Next::Due => self.look_at_times(Instant::now()),
         }
@@ -200,7 +205,7 @@ impl Talk {
 
     /// The next moment at which something is to be done if nothing happens.
     fn due(&self) -> Option<Instant> {
-        let patience = &self.limits.patience;
+        let patience = &self.settings.patience;
         if self.exit.is_some() {
             return self.rest;
         }
@@ -217,7 +222,7 @@ impl Talk {
     }
 
     fn look_at_times(&mut self, now: Instant) {
-        let patience = self.limits.patience;
+        let patience = self.settings.patience;
         if self.ready_by.is_some_and(|due| now >= due) {
             let why = format!("it was not ready within {} s", self.limits.ready_within.as_secs());
             self.unfit(Fault::Other, &why);
@@ -251,7 +256,7 @@ impl Talk {
     }
 
     fn look_at_turn(&mut self, now: Instant) {
-        let patience = self.limits.patience;
+        let patience = self.settings.patience;
         let Some(turn) = &mut self.turn else { return };
         if let Some((until, outcome)) = &turn.interrupted {
             if now >= *until {
@@ -285,7 +290,7 @@ impl Talk {
     }
 
     fn interrupt(&mut self) -> bool {
-        let until = Instant::now() + self.limits.patience.interrupted;
+        let until = Instant::now() + self.settings.patience.interrupted;
         let taken = self.command(Command::Interrupt).is_ok();
         if let Some(turn) = self.turn.as_mut().filter(|_| taken) {
             turn.interrupted.get_or_insert((until, None));
@@ -363,12 +368,12 @@ impl Talk {
         let mut out = Out::default();
         let bytes = match line {
             Line::Whole(bytes) => {
-                self.log.append(Stream::Stdout, bytes, false);
+                self.settings.log.append(Stream::Stdout, bytes, false);
                 self.codec.line(bytes, &mut out);
                 bytes
             }
             Line::Cut(bytes) => {
-                self.log.append(Stream::Stdout, bytes, true);
+                self.settings.log.append(Stream::Stdout, bytes, true);
                 let why = format!("a line of more than {} bytes was passed over", bytes.len());
                 out.tell(Event::Garbage { why });
                 bytes
@@ -385,7 +390,7 @@ impl Talk {
 
     fn error_line(&mut self, line: &Line) {
         let (Line::Whole(bytes) | Line::Cut(bytes)) = line;
-        let entry = self.log.append(Stream::Stderr, bytes, matches!(line, Line::Cut(_)));
+        let entry = self.settings.log.append(Stream::Stderr, bytes, matches!(line, Line::Cut(_)));
         if self.last_words.len() == LAST_WORDS {
             self.last_words.pop_front();
         }
@@ -468,7 +473,7 @@ impl Talk {
                 Outcome::Failed { fault: Fault::Died, why: self.why() }
             }
             (Outcome::Failed { fault, why }, None) => {
-                Outcome::Failed { fault, why: self.log.show(&why) }
+                Outcome::Failed { fault, why: self.settings.log.show(&why) }
             }
         };
         feed.push(Event::Ended(outcome), 0);
@@ -493,7 +498,7 @@ impl Talk {
 
     fn unfit(&mut self, fault: Fault, why: &str) {
         self.ready_by = None;
-        let why = self.log.show(why);
+        let why = self.settings.log.show(why);
         self.facts.send_modify(|facts| facts.stage = Stage::Unfit { fault, why });
     }
 
@@ -506,7 +511,7 @@ impl Talk {
 
     /// It can no longer be spoken to, and should be about to end.
     fn await_end(&mut self) {
-        let until = Instant::now() + self.limits.patience.rest;
+        let until = Instant::now() + self.settings.patience.rest;
         self.rest.get_or_insert(until);
     }
 
@@ -515,7 +520,7 @@ impl Talk {
             return;
         }
         self.ready_by = None;
-        self.stopping = Some((Step::Turn, Instant::now() + self.limits.patience.stop_turn));
+        self.stopping = Some((Step::Turn, Instant::now() + self.settings.patience.stop_turn));
         // Without a turn there is nothing to wait for; with one its end goes on from here.
         if self.turn.is_none() || self.command(Command::Interrupt).is_err() {
             self.stop_by_closing();
@@ -523,7 +528,7 @@ impl Talk {
     }
 
     fn stop_by_closing(&mut self) {
-        self.stopping = Some((Step::Close, Instant::now() + self.limits.patience.stop_close));
+        self.stopping = Some((Step::Close, Instant::now() + self.settings.patience.stop_close));
         // A codec that is not ready for it has nothing to say; the end of its input says it.
         let _ = self.command(Command::Close);
         self.pipes.input.close();
@@ -538,7 +543,7 @@ impl Talk {
         self.apply(out, 0);
         self.end_turn(Outcome::Failed { fault: Fault::Died, why: why.clone() });
         let exit = self.exit.and_then(|Exited(exit)| exit);
-        tracing::info!(agent = self.name, why, "process_stopped");
+        tracing::info!(agent = self.settings.name, why, "process_stopped");
         self.facts.send_modify(|facts| {
             facts.doing = Doing::Idle;
             facts.stage = Stage::Ended(End { exit, why });

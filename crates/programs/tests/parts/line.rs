@@ -1,28 +1,28 @@
 //! The least codec that speaks with `line-agent`.
 
-use artel_programs::codec::{CallId, Codec, Command, Event, Fault, Out, Outcome, Refused, Signal};
+use artel_programs::codec::{CallId, Codec, Command, Event, Fault, Out, Outcome, Refused};
 use serde_json::Value;
 
-#[derive(Debug, Default)]
-pub struct Line {
-    ready: bool,
-    running: bool,
-    interrupted: bool,
-    closed: bool,
+#[derive(Debug)]
+pub(crate) struct Line {
+    at: At,
     calls: u64,
-    /// A conversation is named after the first message when it began here.
+    /// The conversation that is taken up.
     session: Option<String>,
 }
 
-impl Line {
-    pub fn new(session: Option<String>) -> Self {
-        Self { session, ..Self::default() }
-    }
+#[derive(Debug, PartialEq, Eq)]
+enum At {
+    Start,
+    Idle,
+    Turn,
+    Interrupted,
+    End,
+}
 
-    fn end(&mut self, outcome: Outcome, out: &mut Out) {
-        if std::mem::take(&mut self.running) {
-            out.tell(Event::Ended(outcome));
-        }
+impl Line {
+    pub(crate) fn new(session: Option<String>) -> Self {
+        Self { at: At::Start, calls: 0, session }
     }
 }
 
@@ -31,26 +31,26 @@ impl Codec for Line {
 
     fn line(&mut self, line: &[u8], out: &mut Out) {
         let line = String::from_utf8_lossy(line);
-        match line.as_ref() {
-            "__READY__" if !self.ready => {
-                self.ready = true;
+        match (line.as_ref(), &self.at) {
+            ("__READY__", At::Start) => {
+                self.at = At::Idle;
                 out.tell(Event::Ready { version: Some("1.0".to_owned()), model: None });
                 let session = self.session.clone().unwrap_or_else(|| "fresh".to_owned());
                 out.tell(Event::Session(session));
             }
-            "__UNFIT__" => {
+            ("__UNFIT__", _) => {
                 out.tell(Event::Unfit { fault: Fault::Login, why: "no key".to_owned() });
             }
-            "__RETRY__" => out.tell(Event::Retrying { why: "refused".to_owned() }),
-            "__DONE__" => {
-                let text = None;
-                let done = match std::mem::take(&mut self.interrupted) {
-                    true => Outcome::Interrupted,
-                    false => Outcome::Completed { text },
-                };
-                self.end(done, out);
+            ("__RETRY__", _) => out.tell(Event::Retrying { why: "refused".to_owned() }),
+            ("__DONE__", At::Turn) => {
+                self.at = At::Idle;
+                out.tell(Event::Ended(Outcome::Completed { text: None }));
             }
-            line => match line.strip_prefix("__TOOL_CALL__:") {
+            ("__DONE__", At::Interrupted) => {
+                self.at = At::Idle;
+                out.tell(Event::Ended(Outcome::Interrupted));
+            }
+            (line, _) => match line.strip_prefix("__TOOL_CALL__:") {
                 Some(payload) => self.called(payload, out),
                 None => out.tell(Event::Text(format!("{line}\n"))),
             },
@@ -58,44 +58,42 @@ impl Codec for Line {
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
-        if self.closed {
-            return Err(Refused::Closed);
-        }
-        if !self.ready && command != Command::Close {
-            return Err(Refused::NotReady);
-        }
-        match command {
-            Command::Say { .. } if self.running => return Err(Refused::Busy),
-            Command::Say { text } => {
-                self.running = true;
+        match (command, &self.at) {
+            (_, At::End) => return Err(Refused::Closed),
+            (Command::Close, _) => {
+                self.at = At::End;
+                out.close = true;
+            }
+            (_, At::Start) => return Err(Refused::NotReady),
+            (Command::Say { text }, At::Idle) => {
+                self.at = At::Turn;
                 out.write.extend_from_slice(text.as_bytes());
                 out.write.push(b'\n');
             }
-            Command::Steer { .. } => return Err(Refused::Unsupported),
-            Command::Interrupt if !self.running => return Err(Refused::Idle),
-            Command::Interrupt => {
-                self.interrupted = true;
-                out.signal = Some(Signal::Interrupt);
+            (Command::Say { .. }, _) => return Err(Refused::Busy),
+            (Command::Steer { .. }, _) => return Err(Refused::Unsupported),
+            (Command::Interrupt, At::Idle) => return Err(Refused::Idle),
+            (Command::Interrupt, _) => {
+                self.at = At::Interrupted;
+                out.write.extend_from_slice(b"__INTERRUPT__\n");
             }
-            Command::Decide { .. } | Command::Answer { .. } => return Err(Refused::Unknown),
-            Command::Return { call, result } => {
-                if call.0 != self.calls.to_string() {
-                    return Err(Refused::Unknown);
-                }
+            (Command::Return { call, result }, At::Turn) if call.0 == self.calls.to_string() => {
                 let result = result.unwrap_or_else(|why| why);
                 out.write.extend_from_slice(format!("__TOOL_RESULT__:{result}\n").as_bytes());
             }
-            Command::Close => {
-                self.closed = true;
-                out.close = true;
+            (Command::Decide { .. } | Command::Answer { .. } | Command::Return { .. }, _) => {
+                return Err(Refused::Unknown);
             }
         }
         Ok(())
     }
 
     fn ended(&mut self, out: &mut Out) {
-        self.closed = true;
-        self.end(Outcome::Failed { fault: Fault::Died, why: "it has ended".to_owned() }, out);
+        let at = std::mem::replace(&mut self.at, At::End);
+        if matches!(at, At::Turn | At::Interrupted) {
+            let why = "it has ended".to_owned();
+            out.tell(Event::Ended(Outcome::Failed { fault: Fault::Died, why }));
+        }
     }
 }
 

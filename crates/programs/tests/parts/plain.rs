@@ -1,7 +1,8 @@
 //! Plain children as processes of agents: a group of their own, which is killed together.
 
-use std::fs;
 use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,15 +12,14 @@ use artel_programs::life::Starter;
 use artel_programs::sandbox::{Exit, Mark, Room, Running, Started, Uses};
 use async_trait::async_trait;
 use rustix::process::{Pid, Signal as Kernel, kill_process, kill_process_group};
-use std::os::unix::process::ExitStatusExt as _;
 use tokio::process::{Child, Command};
 
 /// Starts plain children, and counts them.
 #[derive(Debug, Default)]
-pub struct Plain {
-    pub starts: AtomicU64,
+pub(crate) struct Plain {
+    pub(crate) starts: AtomicU64,
     /// What every process says it uses.
-    pub memory: AtomicU64,
+    pub(crate) memory: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Starter for Plain {
     }
 }
 
-pub fn start(launch: &Launch, folder: &std::path::Path, memory: u64) -> io::Result<Started> {
+fn start(launch: &Launch, folder: &Path, memory: u64) -> io::Result<Started> {
     let mut child = Command::new(&launch.argv[0])
         .args(&launch.argv[1..])
         .envs(&launch.environment)
@@ -105,10 +105,4 @@ impl Drop for PlainChild {
             let _ = kill_process_group(self.pid, Kernel::KILL);
         }
     }
-}
-
-/// Whether a process is there and is no zombie.
-pub fn is_alive(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-        .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'))
 }

@@ -1,0 +1,609 @@
+//! The task that looks after one agent.
+
+use std::io;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::alone::Alone;
+use super::restarts::Restarts;
+use super::state::{State, Step};
+use super::{Parts, Status, Warning};
+use crate::codec::{Codec, Fault, Refused};
+use crate::kind::{Launch, Place, Unusable, Wish};
+use crate::runner::{Doing, End, Error, Facts, Handle, Patience, Runner, Settings, Stage, Turn};
+use crate::sandbox::{Started, Uses};
+
+/// How many may wait for it to start.
+const MOST_WAITING: usize = 64;
+
+/// What is wanted of the task.
+pub(super) enum Message {
+    Up { text: String, reply: oneshot::Sender<Result<Up, Error>> },
+    Start { reply: oneshot::Sender<Result<(), Error>> },
+    Stop { reason: String, reply: oneshot::Sender<()> },
+    Kill { reply: oneshot::Sender<()> },
+}
+
+/// Something that takes a message.
+pub(super) enum Up {
+    Process(Handle),
+    /// Of a process for this message alone.
+    Turn(Turn),
+}
+
+/// Somebody who waits until it is up.
+enum Waiter {
+    Message { text: String, reply: oneshot::Sender<Result<Up, Error>> },
+    Start(oneshot::Sender<Result<(), Error>>),
+}
+
+pub(super) struct Care {
+    pub(super) parts: Parts,
+    status: watch::Sender<Status>,
+    shown: watch::Sender<Option<Handle>>,
+    pub(super) process: Process,
+    waiting: Vec<Waiter>,
+    /// Those who wait for the end of the process.
+    ending: Vec<oneshot::Sender<()>>,
+    restarts: Restarts,
+    /// When it is started again.
+    pub(super) again: Option<Instant>,
+    /// It is started again as soon as its process has ended.
+    pub(super) then_start: bool,
+    /// Since when there is a conversation that could be taken up.
+    conversing: Option<Instant>,
+    pub(super) measuring: Option<BoxFuture<'static, Option<Uses>>>,
+    pub(super) measure_at: Option<Instant>,
+    /// More than it may use.
+    pub(super) too_much: Option<u64>,
+}
+
+pub(super) enum Process {
+    None,
+    Starting(Opening),
+    Up(Box<Kept>),
+}
+
+/// A process that is being started.
+pub(super) struct Opening {
+    started: BoxFuture<'static, io::Result<Started>>,
+    codec: Box<dyn Codec>,
+    launch: Arc<Launch>,
+    /// The conversation that it is to take up.
+    resumes: Option<String>,
+    /// Who gets the turn of a process for one message.
+    alone: Option<(String, oneshot::Sender<Result<Up, Error>>)>,
+}
+
+/// A process that was started.
+pub(super) struct Kept {
+    pub(super) runner: Runner,
+    facts: watch::Receiver<Facts>,
+    resumes: Option<String>,
+    pub(super) since: Instant,
+    /// Since when it has nothing to do.
+    pub(super) idle: Instant,
+    pub(super) warned: bool,
+    unfit: Option<(Fault, String)>,
+}
+
+enum Next {
+    Message(Message),
+    Started(io::Result<Started>),
+    Facts,
+    Measured(Option<Uses>),
+    Due,
+}
+
+impl Care {
+    pub(super) fn new(
+        parts: Parts,
+    ) -> (Self, watch::Receiver<Status>, watch::Receiver<Option<Handle>>) {
+        let status = watch::Sender::new(Status {
+            state: State::Init,
+            since: parts.clock.now(),
+            mark: None,
+            session: parts.wish.resume.clone(),
+            version: None,
+            model: None,
+            reason: None,
+            single: false,
+        });
+        let shown = watch::Sender::new(None);
+        let (told, process) = (status.subscribe(), shown.subscribe());
+        let care = Self {
+            restarts: Restarts::new(parts.policy.backoff),
+            parts,
+            status,
+            shown,
+            process: Process::None,
+            waiting: Vec::new(),
+            ending: Vec::new(),
+            again: None,
+            then_start: false,
+            conversing: None,
+            measuring: None,
+            measure_at: None,
+            too_much: None,
+        };
+        (care, told, process)
+    }
+
+    pub(super) async fn run(mut self, mut messages: mpsc::Receiver<Message>) {
+        loop {
+            let due = self.due();
+            let Self { process, measuring, .. } = &mut self;
+            let step = async {
+                match process {
+                    Process::None => std::future::pending().await,
+                    Process::Starting(opening) => Next::Started((&mut opening.started).await),
+                    Process::Up(kept) => match kept.facts.changed().await {
+                        Ok(()) => Next::Facts,
+                        // Its task was lost; what it said last is all there is.
+                        Err(_) => std::future::pending().await,
+                    },
+                }
+            };
+            let measured = async {
+                match measuring {
+                    Some(measuring) => measuring.await,
+                    None => std::future::pending().await,
+                }
+            };
+            let next = tokio::select! {
+                message = messages.recv() => match message {
+                    Some(message) => Next::Message(message),
+                    None => return,
+                },
+                next = step => next,
+                uses = measured => Next::Measured(uses),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Next::Due,
+            };
+            self.take(next).await;
+        }
+    }
+
+    async fn take(&mut self, next: Next) {
+        match next {
+            Next::Message(Message::Up { text, reply }) => self.wanted(text, reply).await,
+            Next::Message(Message::Start { reply }) => {
+                if let State::Running(_) = self.state() {
+                    let _ = reply.send(Ok(()));
+                    return;
+                }
+                self.restarts.forget();
+                self.wait(Waiter::Start(reply)).await;
+            }
+            Next::Message(Message::Stop { reason, reply }) => {
+                self.turn_away(&Error::Ended("it was stopped".to_owned()));
+                self.stop(&reason).await;
+                self.when_ended(reply);
+            }
+            Next::Message(Message::Kill { reply }) => {
+                self.kill().await;
+                self.when_ended(reply);
+            }
+            Next::Started(started) => self.started(started).await,
+            Next::Facts => self.learn().await,
+            Next::Measured(uses) => {
+                self.measuring = None;
+                let limit = self.parts.policy.memory.unwrap_or(u64::MAX);
+                self.too_much = uses.map(|uses| uses.memory).filter(|used| *used > limit);
+            }
+            Next::Due => self.look_at_times().await,
+        }
+        self.between_turns().await;
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.status.borrow().state
+    }
+
+    pub(super) fn is_single(&self) -> bool {
+        self.status.borrow().single
+    }
+
+    /// Takes a step, if it means something here, and tells it.
+    async fn step(&mut self, step: Step, reason: Option<String>) -> bool {
+        let Some(next) = self.state().after(step) else { return false };
+        let since = self.parts.clock.now();
+        let status = self.tell(|status| {
+            if std::mem::discriminant(&status.state) != std::mem::discriminant(&next) {
+                status.since = since;
+            }
+            status.state = next;
+            if !matches!(step, Step::Does(_) | Step::Ended) {
+                status.reason = reason;
+            }
+        });
+        self.parts.watcher.changed(&status).await;
+        true
+    }
+
+    fn tell(&self, change: impl FnOnce(&mut Status)) -> Status {
+        self.status.send_modify(change);
+        self.status.borrow().clone()
+    }
+
+    /// A message has come.
+    async fn wanted(&mut self, text: String, reply: oneshot::Sender<Result<Up, Error>>) {
+        let status = self.status.borrow().clone();
+        match (status.state, &self.process) {
+            (State::Running(_), Process::Up(kept)) if !status.single => {
+                let _ = reply.send(Ok(Up::Process(kept.runner.handle().clone())));
+            }
+            (State::Running(_), Process::None) if status.single => {
+                self.open_alone(text, reply).await;
+            }
+            (State::Running(_), _) => {
+                let _ = reply.send(Err(Refused::Busy.into()));
+            }
+            (State::Failed, _) if self.again.is_none() => {
+                let _ = reply.send(Err(Error::Failed(status.reason.unwrap_or_default())));
+            }
+            (State::Killed, _) => {
+                let why = "it was killed; start it again".to_owned();
+                let _ = reply.send(Err(Error::Ended(why)));
+            }
+            (
+                State::Init
+                | State::Starting
+                | State::Stopping
+                | State::Stopped
+                | State::Failed
+                | State::Crashed,
+                _,
+            ) => self.wait(Waiter::Message { text, reply }).await,
+        }
+    }
+
+    /// Somebody waits until it is up, for which it may have to be started.
+    async fn wait(&mut self, waiter: Waiter) {
+        self.waiting.retain(|waiter| !waiter.has_gone());
+        if self.waiting.len() >= MOST_WAITING {
+            waiter.turn_away(Refused::Busy.into());
+            return;
+        }
+        let by_hand = matches!(waiter, Waiter::Start(_));
+        self.waiting.push(waiter);
+        if !matches!(self.process, Process::None) {
+            self.then_start |= self.state() != State::Starting;
+        } else if self.again.is_none() || by_hand {
+            self.start().await;
+        }
+    }
+
+    /// Starts a process that is to be kept.
+    pub(super) async fn start(&mut self) {
+        let now = Instant::now();
+        let abilities = self.parts.kind.abilities();
+        let resumes = self.status.borrow().session.clone().filter(|_| abilities.resume);
+        let soonest = self.conversing.map(|since| since + abilities.resume_after);
+        if let Some(soonest) = soonest.filter(|soonest| resumes.is_some() && *soonest > now) {
+            self.again = Some(soonest);
+            return;
+        }
+        self.again = None;
+        self.tell(|status| status.single = false);
+        self.step(Step::Start, None).await;
+        let wish = Wish { resume: resumes.clone(), ..self.parts.wish.clone() };
+        let place = self.place();
+        let kind = &self.parts.kind;
+        let ready = kind.launch(&wish, &place);
+        match ready.and_then(|launch| Ok((launch, kind.codec(&wish, &place)?))) {
+            Ok((launch, codec)) => self.open(launch, codec, resumes, None),
+            Err(Unusable(why)) => self.not_started(why, true).await,
+        }
+    }
+
+    fn open(
+        &mut self,
+        launch: Launch,
+        codec: Box<dyn Codec>,
+        resumes: Option<String>,
+        alone: Option<(String, oneshot::Sender<Result<Up, Error>>)>,
+    ) {
+        let launch = Arc::new(launch);
+        let (starter, room) = (Arc::clone(&self.parts.starter), self.parts.room.clone());
+        let what = Arc::clone(&launch);
+        let started = Box::pin(async move { starter.start(&room, &what).await });
+        self.process = Process::Starting(Opening { started, codec, launch, resumes, alone });
+    }
+
+    /// Starts a process for one message.
+    async fn open_alone(&mut self, text: String, reply: oneshot::Sender<Result<Up, Error>>) {
+        let session = self.status.borrow().session.clone();
+        let wish = Wish { resume: session, ..self.parts.wish.clone() };
+        if let Some(launch) = self.parts.kind.single(&wish, &self.place(), &text) {
+            self.step(Step::Does(Doing::Working), None).await;
+            self.open(launch, Box::new(Alone::default()), None, Some((text, reply)));
+        } else {
+            let _ = reply.send(Err(Refused::Unsupported.into()));
+        }
+    }
+
+    async fn started(&mut self, started: io::Result<Started>) {
+        let Process::Starting(opening) = std::mem::replace(&mut self.process, Process::None) else {
+            return;
+        };
+        let Opening { codec, launch, resumes, alone, started: _ } = opening;
+        let started = match (started, alone) {
+            (Ok(started), None) => {
+                let patience = self.parts.policy.patience;
+                Ok(Runner::new(started, codec, &launch, self.settings(patience)))
+            }
+            (Ok(started), Some((text, reply))) => {
+                let patience = self.parts.policy.patience;
+                // It may well say nothing before it is done.
+                let patience = Patience { silence: patience.turn, ..patience };
+                let settings = self.settings(patience);
+                match Runner::for_one(started, codec, &launch, settings, text) {
+                    Ok((runner, turn)) => {
+                        let _ = reply.send(Ok(Up::Turn(turn)));
+                        Ok(runner)
+                    }
+                    Err(error) => Err((error.to_string(), Some(reply))),
+                }
+            }
+            (Err(error), alone) => {
+                let why = self.parts.log.show(&error.to_string());
+                Err((why, alone.map(|(_, reply)| reply)))
+            }
+        };
+        match started {
+            Ok(runner) => self.keep(runner, resumes).await,
+            Err((why, Some(reply))) => {
+                let _ = reply.send(Err(Error::Failed(why)));
+                self.step(Step::Does(Doing::Idle), None).await;
+            }
+            Err((why, None)) => self.not_started(why, false).await,
+        }
+    }
+
+    async fn keep(&mut self, runner: Runner, resumes: Option<String>) {
+        let now = Instant::now();
+        let mut facts = runner.handle().facts();
+        facts.mark_changed();
+        let handle = runner.handle().clone();
+        let mark = handle.mark().clone();
+        self.shown.send_replace(Some(handle));
+        self.process = Process::Up(Box::new(Kept {
+            runner,
+            facts,
+            resumes,
+            since: now,
+            idle: now,
+            warned: false,
+            unfit: None,
+        }));
+        self.too_much = None;
+        self.measure_at = self.parts.policy.memory.map(|_| now + self.parts.policy.look_every);
+        let status = self.tell(|status| status.mark = Some(mark));
+        self.parts.watcher.changed(&status).await;
+    }
+
+    /// The process's task has told something.
+    async fn learn(&mut self) {
+        let Process::Up(kept) = &mut self.process else { return };
+        let facts = kept.facts.borrow_and_update().clone();
+        let resumes = kept.resumes.clone();
+        self.learn_names(&facts, resumes).await;
+        let Process::Up(kept) = &mut self.process else { return };
+        match facts.stage {
+            Stage::Starting => (),
+            Stage::Unfit { fault, why } => kept.unfit = Some((fault, why)),
+            Stage::Ready => {
+                if facts.doing == Doing::Idle {
+                    kept.idle = Instant::now();
+                }
+                if self.state() == State::Starting {
+                    self.step(Step::Ready, None).await;
+                    self.serve_waiting();
+                }
+                if self.state() != State::Running(facts.doing) {
+                    self.step(Step::Does(facts.doing), None).await;
+                }
+            }
+            Stage::Ended(end) => self.ended(end).await,
+        }
+    }
+
+    async fn learn_names(&mut self, facts: &Facts, resumes: Option<String>) {
+        let known = self.status.borrow().clone();
+        let session = facts.session.clone().or_else(|| known.session.clone());
+        let version = facts.version.clone().or_else(|| known.version.clone());
+        let model = facts.model.clone().or_else(|| known.model.clone());
+        if (&session, &version, &model) == (&known.session, &known.version, &known.model) {
+            return;
+        }
+        if session != known.session {
+            self.conversing = Some(Instant::now());
+            if let Some(lost) = resumes.filter(|lost| known.session.as_ref() == Some(lost)) {
+                let why = format!("the program no longer knows {lost}");
+                self.parts.watcher.warned(Warning::Forgotten { why }).await;
+            }
+        }
+        let status = self.tell(|status| {
+            (status.session, status.version, status.model) = (session, version, model);
+        });
+        self.parts.watcher.changed(&status).await;
+    }
+
+    fn serve_waiting(&mut self) {
+        let Process::Up(kept) = &self.process else { return };
+        for waiter in self.waiting.drain(..) {
+            match waiter {
+                Waiter::Message { reply, .. } => {
+                    let _ = reply.send(Ok(Up::Process(kept.runner.handle().clone())));
+                }
+                Waiter::Start(reply) => {
+                    let _ = reply.send(Ok(()));
+                }
+            }
+        }
+    }
+
+    /// The process is gone.
+    async fn ended(&mut self, end: End) {
+        let process = std::mem::replace(&mut self.process, Process::None);
+        self.shown.send_replace(None);
+        (self.measuring, self.measure_at) = (None, None);
+        self.tell(|status| status.mark = None);
+        let Process::Up(kept) = process else { return };
+        for waiter in self.ending.drain(..) {
+            let _ = waiter.send(());
+        }
+        match self.state() {
+            State::Starting => {
+                let resumed = kept.resumes.is_some();
+                let (fault, why) = kept.unfit.unwrap_or((Fault::Died, end.why));
+                if resumed {
+                    self.forget(why).await;
+                } else {
+                    self.not_started(why, fault == Fault::Login).await;
+                }
+            }
+            State::Running(_) if self.is_single() => {
+                self.step(Step::Does(Doing::Idle), None).await;
+            }
+            State::Running(_) => self.crashed(end.why).await,
+            State::Stopping => _ = self.step(Step::Ended, None).await,
+            // Who was killed has told so already; but it is known only now that nothing is left.
+            State::Killed | State::Init | State::Stopped | State::Failed | State::Crashed => {
+                let status = self.status.borrow().clone();
+                self.parts.watcher.changed(&status).await;
+            }
+        }
+        if std::mem::take(&mut self.then_start) && matches!(self.process, Process::None) {
+            self.start().await;
+        }
+    }
+
+    /// A conversation that cannot be taken up is not worth another try.
+    async fn forget(&mut self, why: String) {
+        self.step(Step::NotStarted, Some(why.clone())).await;
+        self.tell(|status| status.session = None);
+        self.parts.watcher.warned(Warning::Forgotten { why }).await;
+        self.start().await;
+    }
+
+    async fn not_started(&mut self, why: String, lasting: bool) {
+        self.step(Step::NotStarted, Some(why.clone())).await;
+        if lasting {
+            self.give_up(why, true).await;
+        } else {
+            self.try_again(why).await;
+        }
+    }
+
+    async fn crashed(&mut self, why: String) {
+        self.step(Step::Died, Some(why.clone())).await;
+        self.try_again(why).await;
+    }
+
+    async fn try_again(&mut self, why: String) {
+        let now = Instant::now();
+        if let Some(pause) = self.restarts.pause(now, fastrand::f64()) {
+            self.again = Some(now + pause);
+        } else {
+            let why = format!("{}: {why}", self.restarts.told());
+            self.give_up(why, false).await;
+        }
+    }
+
+    /// It is not tried again, but for single messages if the kind can do that and it could help.
+    async fn give_up(&mut self, why: String, lasting: bool) {
+        if self.state() == State::Crashed {
+            self.step(Step::GiveUp, Some(why.clone())).await;
+        } else {
+            let status = self.tell(|status| status.reason = Some(why.clone()));
+            self.parts.watcher.changed(&status).await;
+        }
+        let able =
+            !lasting && self.parts.kind.single(&self.parts.wish, &self.place(), "").is_some();
+        if !able {
+            self.turn_away(&Error::Failed(why.clone()));
+            self.parts.watcher.warned(Warning::GivenUp { why }).await;
+            return;
+        }
+        self.tell(|status| status.single = true);
+        self.step(Step::FallBack, Some(why.clone())).await;
+        self.parts.watcher.warned(Warning::Single { why }).await;
+        for waiter in std::mem::take(&mut self.waiting) {
+            match waiter {
+                Waiter::Start(reply) => _ = reply.send(Ok(())),
+                Waiter::Message { text, reply } if matches!(self.process, Process::None) => {
+                    self.open_alone(text, reply).await;
+                }
+                waiter @ Waiter::Message { .. } => waiter.turn_away(Refused::Busy.into()),
+            }
+        }
+    }
+
+    pub(super) async fn stop(&mut self, reason: &str) {
+        (self.again, self.then_start) = (None, false);
+        self.step(Step::Stop, Some(reason.to_owned())).await;
+        match &self.process {
+            Process::Up(kept) => kept.runner.handle().begin_close().await,
+            // Nothing was said yet that could be lost.
+            Process::Starting(_) | Process::None => {
+                self.process = Process::None;
+                self.step(Step::Ended, None).await;
+            }
+        }
+    }
+
+    async fn kill(&mut self) {
+        (self.again, self.then_start) = (None, false);
+        match &self.process {
+            Process::Up(kept) => kept.runner.handle().kill(),
+            Process::Starting(_) | Process::None => self.process = Process::None,
+        }
+        self.turn_away(&Error::Ended("it was killed".to_owned()));
+        self.step(Step::Kill, Some("it was killed".to_owned())).await;
+    }
+
+    fn when_ended(&mut self, reply: oneshot::Sender<()>) {
+        if let Process::Up(_) = self.process {
+            self.ending.retain(|reply| !reply.is_closed());
+            self.ending.push(reply);
+        } else {
+            let _ = reply.send(());
+        }
+    }
+
+    fn turn_away(&mut self, error: &Error) {
+        for waiter in self.waiting.drain(..) {
+            waiter.turn_away(error.clone());
+        }
+    }
+
+    fn place(&self) -> Place {
+        self.parts.starter.place(&self.parts.room)
+    }
+
+    fn settings(&self, patience: Patience) -> Settings {
+        let (name, log) = (self.parts.room.name.clone(), self.parts.log.clone());
+        Settings { name, log, patience }
+    }
+}
+
+impl Waiter {
+    fn has_gone(&self) -> bool {
+        match self {
+            Self::Message { reply, .. } => reply.is_closed(),
+            Self::Start(reply) => reply.is_closed(),
+        }
+    }
+
+    fn turn_away(self, error: Error) {
+        // Whoever waited may have gone.
+        match self {
+            Self::Message { reply, .. } => _ = reply.send(Err(error)),
+            Self::Start(reply) => _ = reply.send(Err(error)),
+        }
+    }
+}
