@@ -5,6 +5,8 @@
 //! crate knows no project, no plan and no database.
 
 pub mod codec;
+pub mod keeper;
 pub mod kind;
 pub mod sandbox;
 pub mod toolbox;
+mod tree;
