@@ -6,6 +6,7 @@
 
 pub mod availability;
 pub mod codec;
+pub mod keeper;
 pub mod kind;
 mod lines;
 pub mod kinds;
@@ -15,3 +16,4 @@ pub mod orchestrator;
 pub mod runner;
 pub mod sandbox;
 pub mod toolbox;
+mod tree;

@@ -29,6 +29,7 @@ mod sandbox;
 mod seals;
 mod tree;
 
+pub use place::SYSTEM;
 pub use sandbox::{Bubblewrap, Sandbox};
 
 use output::Capture;

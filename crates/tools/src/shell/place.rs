@@ -15,7 +15,7 @@ pub(super) const HOME: &str = "/tmp/.home";
 const PATH: &[&str] = &["/usr/local/bin", "/usr/bin", "/bin"];
 
 /// What of the system a command sees; the same on every machine.
-pub(super) const SYSTEM: &[&str] =
+pub const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
 /// Passed on when they are set: the user's language, and who makes commits.

@@ -104,14 +104,9 @@ impl Sandbox {
 }
 
 impl Bubblewrap {
-    /// Everything before the program to run.
-    pub(super) fn words(
-        &self,
-        place: &Place,
-        reach: Reach,
-        network: bool,
-        seals: &Seals,
-    ) -> Vec<OsString> {
+    /// The walls that stand around whatever runs: its own namespaces, the system's programs for reading, and memory
+    /// to write to. What else it sees follows after them.
+    pub fn walls(&self, network: bool) -> Vec<OsString> {
         let mut words = Words(vec![self.program.clone().into()]);
         words.add([
             "--unshare-all",
@@ -146,7 +141,20 @@ impl Bubblewrap {
             "--remount-ro",
             "/dev",
         ]);
-        words.add(["--size", TMP, "--tmpfs", "/tmp", "--dir", HOME]);
+        words.add(["--size", TMP, "--tmpfs", "/tmp"]);
+        words.0
+    }
+
+    /// Everything before the program to run.
+    pub(super) fn words(
+        &self,
+        place: &Place,
+        reach: Reach,
+        network: bool,
+        seals: &Seals,
+    ) -> Vec<OsString> {
+        let mut words = Words(self.walls(network));
+        words.add(["--dir", HOME]);
         for folder in place.shown() {
             words.bind("--ro-bind", folder);
         }

@@ -1,0 +1,116 @@
+//! Walls by bubblewrap: namespaces of the kernel, in which the program sees the system's programs, its own folders and
+//! its tools, and nothing else.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use artel_tools::shell;
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+
+use super::process::{Order, Starter, Walls};
+use super::{HOME, KEEPER, Keeper, Network, Room, Started, TOOLS, WORKSPACE, plain, programs};
+use crate::keeper::Wishes;
+use crate::kind::Unusable;
+
+/// Whoever runs the server, inside it is this one: some programs do less for root.
+const USER: &str = "1000";
+const PASSWD: &str = "agent:x:1000:1000:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n";
+const GROUP: &str = "agent:x:1000:\nnogroup:x:65534:\n";
+
+#[derive(Debug)]
+pub struct Bubblewrap {
+    walls: shell::Bubblewrap,
+    keeper: Keeper,
+    starter: Starter,
+    /// Who is who inside.
+    etc: TempDir,
+}
+
+impl Bubblewrap {
+    pub(super) async fn find(keeper: Keeper) -> Result<Self, Unusable> {
+        plain::check(&keeper.program)?;
+        let walls = match shell::Sandbox::find().await {
+            shell::Sandbox::Bubblewrap(walls) => walls,
+            shell::Sandbox::Missing { why } => {
+                return Err(Unusable(format!("Agents cannot run in bubblewrap: {why}")));
+            }
+        };
+        let etc = etc().map_err(|error| {
+            Unusable(format!("No temporary file can be written: {error}. Set TMPDIR to a folder."))
+        })?;
+        Ok(Self { walls, keeper, starter: plain::starter()?, etc })
+    }
+
+    pub(super) fn describe(&self) -> String {
+        format!(
+            "Programs run in bubblewrap: they see the system's programs for reading, their own home, workspace and \
+             tools, no other process, and the network only if it is open to them. {}",
+            self.starter.describe()
+        )
+    }
+
+    pub(super) fn tasks(&self) -> &TaskTracker {
+        &self.starter.tasks
+    }
+
+    pub(super) async fn start(
+        &self,
+        room: &Room,
+        argv: &[String],
+        environment: BTreeMap<String, OsString>,
+    ) -> io::Result<Started> {
+        let group = self.starter.group(room).await?;
+        let mut words = Vec::new();
+        if let Some(group) = &group {
+            let folder = Some(group.folder().to_owned());
+            let joining = Wishes { group: folder, become_it: true, ..Wishes::default() };
+            words.extend(self.keeper.command(&self.keeper.program));
+            words.extend(joining.words());
+        }
+        words.extend(self.words(room));
+        words.extend(self.keeper.command(Path::new(KEEPER)));
+        // Bubblewrap adds a variable of its own.
+        let only = Some(environment.keys().cloned().collect());
+        words.extend(Wishes { only, ..Wishes::default() }.words());
+        words.extend(argv.iter().map(OsString::from));
+        let folder = room.workspace.clone();
+        let order = Order { words, folder, environment, group, walls: Walls::Namespace };
+        self.starter.start(order, room.limits).await
+    }
+
+    /// Everything before the keeper.
+    fn words(&self, room: &Room) -> Vec<OsString> {
+        let mut words = self.walls.walls(room.network == Network::Open);
+        let mut bind = |how: &str, outside: &Path, inside: &Path| {
+            words.extend([how.into(), outside.into(), inside.into()]);
+        };
+        for (file, inside) in [("passwd", "/etc/passwd"), ("group", "/etc/group")] {
+            bind("--ro-bind", &self.etc.path().join(file), Path::new(inside));
+        }
+        bind("--ro-bind", &self.keeper.program, Path::new(KEEPER));
+        for path in programs::shown(room) {
+            bind("--ro-bind", &path, &path);
+        }
+        bind("--bind", &room.home, Path::new(HOME));
+        bind("--bind", &room.workspace, Path::new(WORKSPACE));
+        bind("--bind", &room.tools, Path::new(TOOLS));
+        for (outside, inside) in &room.shown {
+            bind("--ro-bind", outside, inside);
+        }
+        let rest = ["--uid", USER, "--gid", USER, "--hostname", "agent", "--as-pid-1"];
+        words.extend(rest.map(OsString::from));
+        words.extend(["--remount-ro", "/", "--chdir", WORKSPACE, "--"].map(OsString::from));
+        words
+    }
+}
+
+fn etc() -> io::Result<TempDir> {
+    let etc = TempDir::with_prefix("artel-etc-")?;
+    fs::write(etc.path().join("passwd"), PASSWD)?;
+    fs::write(etc.path().join("group"), GROUP)?;
+    Ok(etc)
+}

@@ -1,0 +1,148 @@
+//! What an agent cannot do.
+
+use std::net::TcpListener;
+
+use super::*;
+
+const CANARY: &str = "the-canary-sings";
+
+/// CA-3.2: the environment is the list and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_environment_is_the_list() {
+    for sandbox in sandboxes(&ALL).await {
+        let den = Den::new("reader");
+        let place =
+            sandbox.place(&den.room, SecretString::from(TOKEN), Some("http://here".to_owned()));
+        let mut wanted = launch(&["env"]);
+        wanted.environment.insert("MODEL_KEY".to_owned(), "two\nlines = 'x'".to_owned());
+        wanted.environment.insert("PATH".to_owned(), "/nowhere".to_owned());
+        let started = sandbox.start(&den.room, &place, &wanted).await.unwrap();
+        let mut said = String::new();
+        BufReader::new(started.stdout).read_to_string(&mut said).await.unwrap();
+        let mut names: Vec<&str> =
+            said.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "HOME",
+                "LANG",
+                "MODEL_KEY",
+                "ORCH_AUTH",
+                "ORCH_SOCK",
+                "ORCH_SPOOL",
+                "ORCH_URL",
+                "PATH",
+                "SHELL",
+                "TERM",
+                "TMPDIR",
+                "lines ",
+            ],
+            "{}",
+            sandbox.describe()
+        );
+        assert!(
+            said.contains(&format!("ORCH_AUTH={TOKEN}\n")) && !said.contains("/nowhere"),
+            "{said}"
+        );
+    }
+}
+
+/// CA-3.2: the server's data folder, another agent's home, the server's environment and its processes cannot be read.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_the_servers_stays_the_servers() {
+    for sandbox in sandboxes(&WALLED).await {
+        let den = Den::new("spy");
+        let other = den.data.path().join("agents/other/home");
+        fs::create_dir_all(&other).unwrap();
+        let secrets =
+            [den.data.path().join("database"), other.join("key"), den.room.home.join("../key")];
+        for secret in &secrets {
+            fs::write(secret, CANARY).unwrap();
+            let (said, _) = den.script(&sandbox, &format!("cat '{}'", secret.display())).await;
+            assert!(!said.contains(CANARY), "{said} in {}", sandbox.describe());
+        }
+        let root = std::process::id();
+        let (said, _) = den
+            .script(
+                &sandbox,
+                &format!("cat /proc/{root}/environ; for it in /proc/[0-9]*; do echo $it; done"),
+            )
+            .await;
+        // The keeper, the shell, and at most one child of it.
+        assert!(said.matches("/proc/").count() <= 4, "{said}");
+        let (said, exit) = den
+            .script(&sandbox, "echo x > /usr/planted; echo x > /etc/planted; ls /root/.ssh")
+            .await;
+        assert!(exit != Exit::Code(0) && !Path::new("/usr/planted").exists(), "{said}");
+        let (said, _) = den
+            .script(
+                &sandbox,
+                "ls /var/run/docker.sock /sys/fs/cgroup 2>/dev/null; grep CapEff /proc/self/status",
+            )
+            .await;
+        assert_eq!(said.lines().last(), Some("CapEff:\t0000000000000000"), "{said}");
+        assert!(!said.contains("docker.sock"), "{said}");
+    }
+}
+
+/// CA-3.2: without the network only the tools' socket is reached; with it, the machine's.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_network_is_as_the_room_says() {
+    for sandbox in sandboxes(&WALLED).await {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut den = Den::new("caller");
+        let _socket =
+            std::os::unix::net::UnixListener::bind(den.room.tools.join("socket")).unwrap();
+        let script = format!(
+            "import os, socket\n\
+             socket.socket(socket.AF_UNIX).connect(os.environ['ORCH_SOCK']); print('tools')\n\
+             try:\n    socket.create_connection(('127.0.0.1', {port}), 5); print('out')\n\
+             except OSError: print('shut')"
+        );
+        for (network, expected) in
+            [(Network::None, "tools\nshut\n"), (Network::Open, "tools\nout\n")]
+        {
+            den.room.network = network;
+            let (said, _) = den.start(&sandbox, &["python3", "-c", &script]).await.to_end().await;
+            assert_eq!(said, expected, "{}", sandbox.describe());
+        }
+    }
+}
+
+/// CA-3.2: one that takes all the memory is ended, and it is said why.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_memory_hog_is_ended() {
+    for sandbox in sandboxes(&ALL).await {
+        let mut den = Den::new("hog");
+        den.room.limits.memory = 100 * MEBIBYTE;
+        let script = "import time\nheld = []\nwhile True: held.append(bytearray(4 << 20)); time.sleep(0.002)";
+        let (_, exit) = den.start(&sandbox, &["python3", "-c", script]).await.to_end().await;
+        assert_eq!(exit, Exit::Memory, "{}", sandbox.describe());
+    }
+}
+
+/// CA-3.2: a fork bomb gets no further than the limit, ends when it is killed, and nothing of it is left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_bomb_is_contained() {
+    for sandbox in sandboxes(&ALL).await {
+        let den = Den::new("bomb");
+        let word = den.word();
+        let script = "import os, time\n\
+                      print('ready', flush=True)\n\
+                      while True:\n    try: os.fork()\n    except OSError: time.sleep(0.01)";
+        let mut agent = den.start(&sandbox, &["python3", "-c", script, &word]).await;
+        assert_eq!(agent.hear().await, "ready");
+        // Where the kernel refuses more it lives on; where it is watched it is ended.
+        let most = 64 + 4;
+        for _ in 0..20 {
+            let count = with_word(&word).len();
+            let watched = sandbox.describe().contains("watched");
+            assert!(watched || count <= most, "{count} in {}", sandbox.describe());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        agent.running.kill().await.unwrap();
+        gone(&word, Duration::from_secs(5)).await;
+    }
+}
