@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::calls::{self, Call};
 use super::desk::Desk;
 use super::{
     CallId, Codec, Command, Decision, Event, Fault, Out, Outcome, Permission, Question, Refused,
@@ -126,20 +127,15 @@ impl Claude {
     }
 
     fn tool_frame(&mut self, id: &str, message: &Value, out: &mut Out) {
-        let Some(call) = mcp::call(message) else {
+        if message["method"] != "tools/call" {
             return respond(id, &mcp::answer(message, &self.setup.tools), out);
-        };
-        let (tool, arguments) = match call {
-            Ok((tool, _)) if !self.gives(&tool) => {
-                let why = format!("there is no tool `{tool}`");
-                out.tell(Event::Garbage {
-                    why: format!("it called a tool that it does not have: {why}"),
-                });
-                return respond(id, &mcp::result(&message["id"], Err(why)), out);
-            }
+        }
+        let params = &message["params"];
+        let called = calls::read(&params["name"], &params["arguments"], &self.setup.tools);
+        let Call { tool, arguments } = match called {
             Ok(call) => call,
             Err(why) => {
-                out.tell(Event::Garbage { why: format!("it called a tool wrongly: {why}") });
+                out.tell(Event::Garbage { why: why.clone() });
                 return respond(id, &mcp::result(&message["id"], Err(why)), out);
             }
         };

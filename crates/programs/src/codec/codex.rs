@@ -60,7 +60,8 @@ enum Purpose {
     Initialize,
     Resume,
     Thread,
-    Turn,
+    /// The turn of this number.
+    Turn(u64),
     Steer(String),
     Nothing,
 }
@@ -136,15 +137,16 @@ impl Codex {
             (Purpose::Initialize | Purpose::Thread, Err(failure)) => {
                 self.desk.unfit(Fault::of_text(&failure.message), failure.message, out);
             }
-            (Purpose::Turn, Ok(result)) => self.turn_named(&result["turn"]["id"], out),
-            (Purpose::Turn, Err(failure)) if self.turn.is_none() => {
+            (Purpose::Turn(turn), _) if turn != self.desk.turn() => {}
+            (Purpose::Turn(_), Ok(result)) => self.turn_named(&result["turn"]["id"], out),
+            (Purpose::Turn(_), Err(failure)) if self.turn.is_none() => {
                 let fault = Fault::of_text(&failure.message);
                 self.end(Outcome::Failed { fault, why: failure.message }, out);
             }
             (Purpose::Steer(text), Err(_)) if self.unsaid.len() < REMEMBERED => {
-                self.unsaid.push(text)
+                self.unsaid.push(text);
             }
-            (Purpose::Turn | Purpose::Steer(_), Err(_))
+            (Purpose::Turn(_) | Purpose::Steer(_), Err(_))
             | (Purpose::Steer(_) | Purpose::Nothing, _) => {}
         }
     }
@@ -198,7 +200,9 @@ impl Codex {
             }
             "item/started" => self.item_started(&params["item"], out),
             "item/completed" => self.item_completed(&params["item"], out),
-            "thread/tokenUsage/updated" => self.count(&params["tokenUsage"]["last"]),
+            "thread/tokenUsage/updated" if self.desk.running() => {
+                self.count(&params["tokenUsage"]["last"]);
+            }
             "serverRequest/resolved" => self.desk.withdraw(&rpc::name(&params["requestId"]), out),
             "error" if params["willRetry"] == true => {
                 let error = &params["error"];
@@ -274,7 +278,7 @@ impl Codex {
 
     fn completed(&mut self, turn: &Value, out: &mut Out) {
         let other = self.turn.is_some() && self.turn.as_deref() != turn["id"].as_str();
-        if other || !self.desk.running() {
+        if other {
             return;
         }
         let outcome = match turn["status"].as_str() {
@@ -295,6 +299,9 @@ impl Codex {
     }
 
     fn end(&mut self, outcome: Outcome, out: &mut Out) {
+        if !self.desk.running() {
+            return;
+        }
         let usage = std::mem::take(&mut self.usage);
         if usage != Usage::default() {
             out.tell(Event::Usage(Usage { model: self.model.clone(), ..usage }));
@@ -341,7 +348,7 @@ impl Codec for Codex {
                 self.desk.begin()?;
                 let text = words::joined(&mut self.unsaid, text);
                 let params = json!({"threadId": self.desk.session(), "input": input(&text)});
-                self.request("turn/start", &params, Purpose::Turn, out);
+                self.request("turn/start", &params, Purpose::Turn(self.desk.turn()), out);
             }
             Command::Steer { text } => {
                 self.desk.busy()?;

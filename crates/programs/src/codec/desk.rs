@@ -13,6 +13,8 @@ const OPEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Desk<R> {
     stage: Stage,
+    /// How many turns there were, with the one that runs.
+    turns: u64,
     /// [`super::Command::Close`] was given.
     closing: bool,
     open: BTreeMap<String, R>,
@@ -35,6 +37,7 @@ impl<R> Desk<R> {
     pub(super) fn new() -> Self {
         Self {
             stage: Stage::Starting,
+            turns: 0,
             closing: false,
             open: BTreeMap::new(),
             tools: BTreeSet::new(),
@@ -90,11 +93,17 @@ impl<R> Desk<R> {
     pub(super) fn begin(&mut self) -> Result<(), Refused> {
         self.idle()?;
         self.stage = Stage::Turn;
+        self.turns += 1;
         Ok(())
     }
 
     pub(super) fn running(&self) -> bool {
         matches!(self.stage, Stage::Turn | Stage::Stopping)
+    }
+
+    /// The number of the turn that runs or ran last.
+    pub(super) fn turn(&self) -> u64 {
+        self.turns
     }
 
     /// Whether the turn that runs was told to end.

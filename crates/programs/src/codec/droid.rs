@@ -53,7 +53,8 @@ enum Purpose {
     New,
     /// Taking up the conversation of this name.
     Load(String),
-    Say,
+    /// The message of the turn of this number.
+    Say(u64),
     Steer(String),
     Nothing,
 }
@@ -107,7 +108,7 @@ impl Droid {
             (Purpose::New, Ok(result)) => match result["sessionId"].as_str() {
                 Some(session) => self.opened(session, &result, out),
                 None => {
-                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out)
+                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out);
                 }
             },
             (Purpose::Load(session), Ok(result)) => self.opened(&session, &result, out),
@@ -115,12 +116,12 @@ impl Droid {
             (Purpose::New, Err(failure)) => {
                 self.desk.unfit(Fault::of_text(&failure.message), failure.message, out);
             }
-            (Purpose::Say, Err(failure)) => {
+            (Purpose::Say(turn), Err(failure)) if turn == self.desk.turn() => {
                 let fault = Fault::of_text(&failure.message);
                 self.end(Outcome::Failed { fault, why: failure.message }, out);
             }
             (Purpose::Steer(text), Err(_)) => self.keep(text),
-            (Purpose::Say | Purpose::Steer(_) | Purpose::Nothing, _) => {}
+            (Purpose::Say(_) | Purpose::Steer(_) | Purpose::Nothing, _) => {}
         }
     }
 
@@ -145,6 +146,14 @@ impl Droid {
             Some("thinking_text_delta") => self.say(Event::Thinking, &note["textDelta"], out),
             Some("create_message") => self.message(&note["message"], out),
             Some("tool_call") => self.tool(&note["toolUse"], out),
+            Some("tool_execution_phase_changed") if note["phase"] == "executing" => {
+                // One without any input was not told before.
+                if let (Some(id), Some(name)) =
+                    (note["toolUseId"].as_str(), note["toolName"].as_str())
+                {
+                    self.desk.tool(id, name, name.to_owned(), json!({}), out);
+                }
+            }
             Some("tool_result") => {
                 let id = note["toolUseId"].as_str().unwrap_or_default();
                 let output = words::content(&note["content"]);
@@ -269,7 +278,12 @@ impl Codec for Droid {
             Command::Say { text } => {
                 self.desk.begin()?;
                 let text = words::joined(&mut self.unsaid, text);
-                self.request("add_user_message", &json!({"text": text}), Purpose::Say, out);
+                self.request(
+                    "add_user_message",
+                    &json!({"text": text}),
+                    Purpose::Say(self.desk.turn()),
+                    out,
+                );
             }
             Command::Steer { text } => {
                 self.desk.busy()?;

@@ -36,7 +36,7 @@ impl Acp {
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => self.say(Event::Text, &update["content"]["text"], out),
             Some("agent_thought_chunk") => {
-                self.say(Event::Thinking, &update["content"]["text"], out)
+                self.say(Event::Thinking, &update["content"]["text"], out);
             }
             Some("tool_call" | "tool_call_update") => self.tool(update, out),
             Some("usage_update") => self.usage.note(update),
