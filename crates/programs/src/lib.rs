@@ -8,5 +8,6 @@ pub mod availability;
 pub mod codec;
 pub mod kind;
 pub mod kinds;
+pub mod orchestrator;
 pub mod sandbox;
 pub mod toolbox;
