@@ -6,8 +6,6 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use serde_json::Value;
-
 use crate::kind::{self, Existing, File, Wish};
 use crate::toolbox::ToolSpec;
 
@@ -64,22 +62,18 @@ fn tools(tools: &[ToolSpec]) -> String {
     text
 }
 
-/// The one text that most tools take goes without a name; for others the arguments are JSON.
+/// The one text that most tools take goes without a name.
 fn command(tool: &ToolSpec) -> String {
+    let properties = tool.parameters["properties"].as_object();
     let required = tool.parameters["required"].as_array().map_or(&[][..], Vec::as_slice);
-    let single = match required {
-        [name] => name.as_str().filter(|name| is_text(&tool.parameters["properties"][name])),
-        _ => None,
-    };
-    match single {
-        Some(name) => format!("`orchestrator {} \"{name}\"`", tool.name),
-        None => format!(
-            "`orchestrator {} '{{…}}'`, with its arguments as JSON: {}",
-            tool.name, tool.parameters
-        ),
+    let is_required = |name: &String| required.iter().any(|other| other == name.as_str());
+    let names = || properties.into_iter().flat_map(|properties| properties.keys());
+    let needed: Vec<&String> = names().filter(|name| is_required(name)).collect();
+    let mut words = vec![format!("orchestrator {}", tool.name)];
+    match needed[..] {
+        [text] => words.push(format!("\"{text}\"")),
+        _ => words.extend(needed.iter().map(|name| format!("--{name} \"…\""))),
     }
-}
-
-fn is_text(schema: &Value) -> bool {
-    schema["type"] == "string"
+    words.extend(names().filter(|name| !is_required(name)).map(|name| format!("[--{name} \"…\"]")));
+    format!("`{}`", words.join(" "))
 }
