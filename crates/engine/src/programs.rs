@@ -240,7 +240,9 @@ impl App {
         let idle = |member: &Member| member.status().state == Life::Running(Doing::Idle);
         let mut all = self.0.programs.all();
         all.retain(idle);
-        let Some(member) = all.into_iter().min_by_key(|member| member.status().since) else { return };
+        let Some(member) = all.into_iter().min_by_key(|member| member.status().since) else {
+            return;
+        };
         self.0.tracker.spawn(async move {
             member.stop("Another agent needed its place; a message starts it again").await;
         });

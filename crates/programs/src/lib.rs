@@ -8,12 +8,14 @@ pub mod availability;
 pub mod codec;
 pub mod keeper;
 pub mod kind;
-mod lines;
 pub mod kinds;
 pub mod life;
 pub mod log;
+pub mod member;
 pub mod orchestrator;
 pub mod runner;
 pub mod sandbox;
 pub mod toolbox;
+
+mod lines;
 mod tree;

@@ -176,7 +176,8 @@ impl Turn {
             };
             match event {
                 Event::Call { call, tool, arguments } => self.enter(call, tool, arguments),
-                Event::Withdrawn(request) => match self.given_up.remove(&CallId(request.0.clone())) {
+                Event::Withdrawn(request) => match self.given_up.remove(&CallId(request.0.clone()))
+                {
                     Some(call) => call.abort(),
                     None => return Some(Event::Withdrawn(request)),
                 },

@@ -133,7 +133,7 @@ pub struct Started {
 
 /// A process, or a container. Dropping it kills it and everything that it started.
 #[async_trait]
-pub trait Running: Send + fmt::Debug {
+pub trait Running: Send + Sync + fmt::Debug {
     /// What finds it again after the server was killed.
     fn mark(&self) -> Mark;
     /// Waits for its end; when that is there, nothing that it started is left.

@@ -132,7 +132,8 @@ pub async fn open_of_step(conn: &mut Conn, task: TaskId, step: u32) -> Result<Ve
 
 /// The step after all that a task has made calls in.
 pub async fn next_step(conn: &mut Conn, task: TaskId) -> Result<u32> {
-    let sql = "select cast(coalesce(max(step) + 1, 0) as bigint) from tool_calls where task_id = ?1";
+    let sql =
+        "select cast(coalesce(max(step) + 1, 0) as bigint) from tool_calls where task_id = ?1";
     let next = conn.first(sql, values![task], |row| row.int(0)).await?;
     Ok(next.and_then(|next| u32::try_from(next).ok()).unwrap_or(0))
 }

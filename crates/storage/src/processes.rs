@@ -75,7 +75,6 @@ pub async fn alive_on(conn: &mut Conn, node: &str, limit: u32) -> Result<Vec<(Sc
 
 const TABLE: &str = "processes";
 
-
 fn scope(row: &Row<'_>) -> Result<Scope> {
     Ok(Scope { user: UserId(row.int(13)?), project: row.parse(14, TABLE)? })
 }

@@ -435,11 +435,7 @@ pub(super) async fn drop_of_others(
 }
 
 /// Nobody wants the calls of this step any more; gives those that had not ended.
-pub(super) async fn withdraw(
-    conn: &mut Conn,
-    task: TaskId,
-    step: u32,
-) -> Result<Vec<ToolCallId>> {
+pub(super) async fn withdraw(conn: &mut Conn, task: TaskId, step: u32) -> Result<Vec<ToolCallId>> {
     let mut withdrawn = Vec::new();
     for call in calls::open_of_step(conn, task, step).await? {
         withdrawn.push(call.id);

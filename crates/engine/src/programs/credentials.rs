@@ -128,8 +128,7 @@ impl App {
         };
         let text = self.accounts().sealer().open(&sealed, &id.to_string());
         let text = text.ok_or_else(unreadable)?;
-        let kept: Kept =
-            serde_json::from_str(text.expose_secret()).map_err(|_| unreadable())?;
+        let kept: Kept = serde_json::from_str(text.expose_secret()).map_err(|_| unreadable())?;
         let credentials = Credentials {
             key: kept.api_key.map(SecretString::from),
             base_url: kept.base_url,
@@ -151,9 +150,7 @@ impl Found {
             "claude-code" => of(&self.anthropic),
             "codex" => of(&self.openai),
             "gemini-cli" => of(&self.gemini),
-            "factory-droid" => {
-                Credentials { key: self.factory.clone(), ..Credentials::default() }
-            }
+            "factory-droid" => Credentials { key: self.factory.clone(), ..Credentials::default() },
             _ => Credentials::default(),
         }
     }

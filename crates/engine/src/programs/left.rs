@@ -13,9 +13,10 @@ const SOME: u32 = 10_000;
 /// Ends the processes that rows of this node tell of and that are not ours, and writes that down.
 pub(super) async fn end_left(app: &App) -> Result<()> {
     let node = app.0.settings.node.clone();
-    let read = app.0.storage.db.read(move |conn| {
-        Box::pin(async move { processes::alive_on(conn, &node, SOME).await })
-    });
+    let read =
+        app.0.storage.db.read(move |conn| {
+            Box::pin(async move { processes::alive_on(conn, &node, SOME).await })
+        });
     for (scope, process) in read.await? {
         let mark = process.mark.clone().and_then(|mark| serde_json::from_value::<Mark>(mark).ok());
         if let Some(mark) = mark {
@@ -33,7 +34,9 @@ pub(super) async fn end_left(app: &App) -> Result<()> {
         }
         let ended = Process {
             state: State::Killed,
-            reason: Some("The server was stopped while it ran; a message starts it again".to_owned()),
+            reason: Some(
+                "The server was stopped while it ran; a message starts it again".to_owned(),
+            ),
             mark: None,
             updated_at: app.clock().now(),
             ..process

@@ -209,9 +209,10 @@ async fn at_hand(
     let conflict = |code, message: String| Err(Error::new(Kind::Conflict, code, message));
     match availability::look(kind, wish, &settings.path, home).await {
         Ok(Availability::Ready { .. }) => Ok(()),
-        Ok(Availability::NotInstalled { program, install }) => {
-            conflict("not_installed", format!("{program} is not installed on the server; {install}"))
-        }
+        Ok(Availability::NotInstalled { program, install }) => conflict(
+            "not_installed",
+            format!("{program} is not installed on the server; {install}"),
+        ),
         Ok(Availability::NotLoggedIn { remedy, .. }) => conflict("not_logged_in", remedy),
         Err(unusable) => conflict("unusable", unusable.to_string()),
     }

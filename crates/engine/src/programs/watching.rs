@@ -62,7 +62,8 @@ impl Notes {
                 processes::put(conn, scope, &row).await?;
                 if told {
                     let event = ProcessChanged { agent_id: row.agent_id, state: row.state, note };
-                    events::append(conn, scope.project, None, row.updated_at, &event.into()).await?;
+                    events::append(conn, scope.project, None, row.updated_at, &event.into())
+                        .await?;
                 }
                 Ok(())
             })

@@ -14,9 +14,9 @@ use artel_programs::codec::{
     CallId, Command, Decision, Event, Fault, Outcome, Permission, Question, RequestId,
 };
 use artel_programs::member::Member;
+use artel_storage::Scope;
 use artel_storage::calls::Place;
 use artel_storage::tasks::End;
-use artel_storage::Scope;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -138,7 +138,10 @@ enum Turned {
     Done,
     /// What it had asked was answered after its turn: its next message.
     Answered(String),
-    Failed { fault: Fault, why: String },
+    Failed {
+        fault: Fault,
+        why: String,
+    },
 }
 
 /// What a future of ours has come to, beside the program.
@@ -293,10 +296,16 @@ impl<'a> Work<'a> {
                     self.acting.say("\n\n".to_owned());
                 }
                 let title: String = title.chars().take(TITLE).collect();
-                let step = if title.is_empty() || title == name { name } else { format!("{name}: {title}") };
+                let step = if title.is_empty() || title == name {
+                    name
+                } else {
+                    format!("{name}: {title}")
+                };
                 self.step(step, told).await;
             }
-            Event::Retrying { why } => self.step(format!("Waiting for its model: {why}"), told).await,
+            Event::Retrying { why } => {
+                self.step(format!("Waiting for its model: {why}"), told).await
+            }
             Event::Usage(used) => told.count(self.kind, used),
             Event::ToolEnded { .. }
             | Event::Thinking(_)
@@ -388,7 +397,9 @@ impl<'a> Work<'a> {
     /// What it no longer waits for need not be decided.
     async fn withdraw(self, place: Place) {
         let task = self.acting.brief.task.id;
-        if let Err(error) = self.acting.app.withdraw_calls(self.acting.scope, task, place.step).await {
+        if let Err(error) =
+            self.acting.app.withdraw_calls(self.acting.scope, task, place.step).await
+        {
             tracing::warn!(%task, %error, "a question that nobody needs any more stays open");
         }
     }
@@ -478,6 +489,8 @@ fn earlier(before: &[artel_domain::session::Message]) -> Option<String> {
         return None;
     }
     lines.reverse();
-    Some(format!("(Earlier in this conversation, for your information)\n{}\n(End)", lines.join("\n\n")))
+    Some(format!(
+        "(Earlier in this conversation, for your information)\n{}\n(End)",
+        lines.join("\n\n")
+    ))
 }
-

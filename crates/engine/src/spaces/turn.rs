@@ -115,7 +115,9 @@ async fn attempt(
                 program::answer(app, scope, brief, (agent, runtime), &patience).await
             }
             (Ok(agent), None) => work::answer(app, scope, brief, agent, &patience).await,
-            (Err(error), _) => Ending::failed(String::new(), ErrorType::Execution, error.to_string()),
+            (Err(error), _) => {
+                Ending::failed(String::new(), ErrorType::Execution, error.to_string())
+            }
         }
     };
     // A panic in the work is this task's alone.

@@ -11,7 +11,8 @@ pub(crate) const ASK: &str = "ask";
 pub(crate) fn specs() -> [ToolSpec; 2] {
     let answer = ToolSpec {
         name: ANSWER.to_owned(),
-        description: "Give the user your answer. Without it, what you say last is the answer".to_owned(),
+        description: "Give the user your answer. Without it, what you say last is the answer"
+            .to_owned(),
         parameters: json!({
             "type": "object",
             "properties": { "message": { "type": "string", "minLength": 1, "maxLength": 1_000_000 } },

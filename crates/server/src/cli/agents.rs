@@ -143,7 +143,9 @@ pub(super) async fn run(connection: Connection, agents: Agents) -> anyhow::Resul
             let mut body = json!({ "api_key": read_key(&agent)? });
             set(&mut body, "base_url", base_url.map(Value::from));
             let set = connection.read(connection.request(Method::PUT, &path).json(&body)).await?;
-            shown(&set, json, |_| "kept; its process takes it up when it is started next".to_owned())
+            shown(&set, json, |_| {
+                "kept; its process takes it up when it is started next".to_owned()
+            })
         }
         Command::Start { agent } => {
             let path = format!("/agents/{}/start", find(&agent).await?);
@@ -226,7 +228,8 @@ async fn list(connection: &Connection, project: &str, as_json: bool) -> anyhow::
     for agent in &agents {
         let runtime = &agent["config"]["runtime"];
         let (what, state) = if runtime.is_object() {
-            let process = connection.get(&format!("/agents/{}/process", text(&agent["id"]))).await?;
+            let process =
+                connection.get(&format!("/agents/{}/process", text(&agent["id"]))).await?;
             (text(&runtime["kind"]).to_owned(), text(&process["state"]).to_lowercase())
         } else {
             (text(&agent["config"]["model"]).to_owned(), text(&agent["status"]).to_owned())
@@ -253,11 +256,7 @@ fn process_line(process: &Value) -> String {
     line
 }
 
-fn shown(
-    value: &Value,
-    as_json: bool,
-    line: impl FnOnce(&Value) -> String,
-) -> anyhow::Result<()> {
+fn shown(value: &Value, as_json: bool, line: impl FnOnce(&Value) -> String) -> anyhow::Result<()> {
     if as_json { print(&value.to_string()) } else { print(&visible_lines(&line(value))) }
 }
 
@@ -268,7 +267,9 @@ fn answer(told: &Value, as_json: bool, wait: u64) -> anyhow::Result<()> {
     let answer = &told["answer"];
     if answer.is_null() {
         let task = text(&told["task"]["id"]);
-        return Err(Ending::TimedOut(format!("no answer within {wait} s; task {task} goes on")).into());
+        return Err(
+            Ending::TimedOut(format!("no answer within {wait} s; task {task} goes on")).into()
+        );
     }
     print(&visible_lines(text(&answer["content"])))?;
     if answer["outcome"]["success"] == false {
