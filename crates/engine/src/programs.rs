@@ -262,7 +262,7 @@ impl App {
         let read = self.0.storage.db.read(move |conn| Box::pin(processes::get(conn, id)));
         let process = read.await?.unwrap_or(first);
         let member = self.0.programs.find(id);
-        let status = member.as_ref().map(|member| member.status());
+        let status = member.as_ref().map(Member::status);
         let memory = match &member {
             Some(member) => member.uses().await.map(|uses| uses.memory),
             None => None,
@@ -278,7 +278,7 @@ impl App {
     /// Starts an agent's process and waits until it takes messages.
     pub async fn start_process(&self, caller: &Caller, id: AgentId) -> Result<ProcessView> {
         let (scope, agent) = self.find_agent(caller, id).await?;
-        let runtime = self.runtime_of(&agent)?;
+        let runtime = runtime_of(&agent)?;
         let member = self.program(scope, &agent, runtime).await?;
         member.start().await.map_err(|down| {
             Error::new(Kind::Conflict, "not_started", format!("It cannot be started: {down}"))
@@ -289,7 +289,7 @@ impl App {
     /// Stops an agent's process; the task that it works on is cancelled.
     pub async fn stop_process(&self, caller: &Caller, id: AgentId) -> Result<ProcessView> {
         let (scope, agent) = self.find_agent(caller, id).await?;
-        self.runtime_of(&agent)?;
+        runtime_of(&agent)?;
         if let Some(task) = self.running_task(scope, id).await?
             && let Err(error) = self.cancel_task(caller, scope.project, task.id).await
             && error.kind != Kind::Conflict
@@ -317,16 +317,9 @@ impl App {
         Ok(found.await?)
     }
 
-    fn runtime_of<'a>(&self, agent: &'a Agent) -> Result<&'a Runtime> {
-        agent.config.runtime.as_ref().ok_or_else(|| {
-            let message = "The agent is a model behind an API, and no program; it has no process";
-            Error::new(Kind::Conflict, "no_program", message)
-        })
-    }
-
     /// What is known of a process before it was ever started.
     fn first_row(&self, agent: &Agent) -> Result<Process> {
-        let runtime = self.runtime_of(agent)?;
+        let runtime = runtime_of(agent)?;
         let settings = &self.0.settings;
         let standard = settings.programs.sandboxes.first().copied().unwrap_or(Sandbox::Bubblewrap);
         Ok(Process {
@@ -359,6 +352,14 @@ impl App {
             )),
         }
     }
+}
+
+/// What kind of program the agent is.
+fn runtime_of(agent: &Agent) -> Result<&Runtime> {
+    agent.config.runtime.as_ref().ok_or_else(|| {
+        let message = "The agent is a model behind an API, and no program; it has no process";
+        Error::new(Kind::Conflict, "no_program", message)
+    })
 }
 
 const fn is_alive(state: Life) -> bool {

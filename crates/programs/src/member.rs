@@ -174,14 +174,14 @@ impl Turn {
                 }
                 event = self.inner.next() => event?,
             };
-            match event {
-                Event::Call { call, tool, arguments } => self.enter(call, tool, arguments),
-                Event::Withdrawn(request) => match self.given_up.remove(&CallId(request.0.clone()))
-                {
-                    Some(call) => call.abort(),
-                    None => return Some(Event::Withdrawn(request)),
-                },
-                event => return Some(event),
+            if let Event::Call { call, tool, arguments } = event {
+                self.enter(call, tool, arguments);
+            } else if let Event::Withdrawn(request) = &event
+                && let Some(call) = self.given_up.remove(&CallId(request.0.clone()))
+            {
+                call.abort();
+            } else {
+                return Some(event);
             }
         }
     }

@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Found;
+use super::{Found, runtime_of};
 use crate::input::{Checked, Input};
 use crate::{App, Caller, Error, Kind, Result};
 
@@ -59,7 +59,7 @@ impl App {
         input: Checked<SetCredentials>,
     ) -> Result<CredentialsShown> {
         let (scope, agent) = self.find_agent(caller, id).await?;
-        self.runtime_of(&agent)?;
+        runtime_of(&agent)?;
         let SetCredentials { api_key, base_url, login_dir } = input.into_inner();
         if let Some(url) = base_url.as_deref()
             && !(url.starts_with("http://") || url.starts_with("https://"))
@@ -98,7 +98,7 @@ impl App {
     }
 
     async fn credentials_shown(&self, scope: Scope, agent: &Agent) -> Result<CredentialsShown> {
-        let runtime = self.runtime_of(agent)?;
+        let runtime = runtime_of(agent)?;
         let (credentials, source) = self.credentials_for(scope, agent.id, runtime).await?;
         let Credentials { key, base_url, login } = credentials;
         Ok(CredentialsShown {

@@ -6,6 +6,7 @@ use artel_domain::{Agent, AgentId};
 use artel_programs::log::{Entry, Files, Follow, Followed, Log, Page, Redactor};
 use tokio_util::sync::CancellationToken;
 
+use super::runtime_of;
 use crate::{App, Caller, Error, Result};
 
 /// New lines of a program, until the server stops.
@@ -53,7 +54,7 @@ impl App {
         after: Option<u64>,
     ) -> Result<Lines> {
         let (scope, agent) = self.find_agent(caller, id).await?;
-        let runtime = self.runtime_of(&agent)?;
+        let runtime = runtime_of(&agent)?;
         // Opened, so that what it writes when it is started later is heard.
         let log = match self.program(scope, &agent, runtime).await {
             Ok(member) => member.log().clone(),
@@ -64,7 +65,7 @@ impl App {
     }
 
     async fn log_of(&self, agent: &Agent) -> Result<Log> {
-        self.runtime_of(agent)?;
+        runtime_of(agent)?;
         if let Some(member) = self.0.programs.find(agent.id) {
             return Ok(member.log().clone());
         }

@@ -272,7 +272,7 @@ fn cannot(folder: &Path, error: &io::Error) -> Error {
 }
 
 fn unknown(kind: &str) -> Error {
-    let all: Vec<_> = kinds::all().iter().map(|kind| kind.name()).collect();
+    let all: Vec<_> = kinds::all().iter().map(ProgramKind::name).collect();
     Error::invalid_field("runtime.kind", format!("{kind:?} is none of {}", all.join(", ")))
 }
 

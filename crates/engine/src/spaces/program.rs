@@ -209,7 +209,18 @@ impl<'a> Work<'a> {
                                 open.push(Box::pin(self.call(call, made, told.place())));
                             }
                         }
-                        event => self.hear(event, told).await,
+                        Event::Text(text) => self.hear(text, told),
+                        Event::ToolStarted { name, title, .. } => self.tool(name, &title, told).await,
+                        Event::Retrying { why } => {
+                            self.step(format!("Waiting for its model: {why}"), told).await;
+                        }
+                        Event::Usage(used) => told.count(self.kind, used),
+                        Event::ToolEnded { .. }
+                        | Event::Thinking(_)
+                        | Event::Ready { .. }
+                        | Event::Unfit { .. }
+                        | Event::Session(_)
+                        | Event::Garbage { .. } => {}
                     }
                     if told.length > LONGEST {
                         break Outcome::Failed { fault: Fault::Other, why: "The answer is too long".to_owned() };
@@ -282,43 +293,21 @@ impl<'a> Work<'a> {
         if answers.is_empty() { Turned::Done } else { Turned::Answered(answers.join("\n\n")) }
     }
 
-    /// What needs no answer.
-    async fn hear(&self, event: Event, told: &mut Told) {
-        match event {
-            Event::Text(text) => {
-                told.length += text.len();
-                told.last.push_str(&text);
-                self.acting.say(text);
-            }
-            Event::ToolStarted { name, title, .. } => {
-                if !told.last.is_empty() {
-                    told.last.clear();
-                    self.acting.say("\n\n".to_owned());
-                }
-                let title: String = title.chars().take(TITLE).collect();
-                let step = if title.is_empty() || title == name {
-                    name
-                } else {
-                    format!("{name}: {title}")
-                };
-                self.step(step, told).await;
-            }
-            Event::Retrying { why } => {
-                self.step(format!("Waiting for its model: {why}"), told).await
-            }
-            Event::Usage(used) => told.count(self.kind, used),
-            Event::ToolEnded { .. }
-            | Event::Thinking(_)
-            | Event::Ready { .. }
-            | Event::Unfit { .. }
-            | Event::Session(_)
-            | Event::Garbage { .. }
-            | Event::Permission(_)
-            | Event::Question { .. }
-            | Event::Withdrawn(_)
-            | Event::Call { .. }
-            | Event::Ended(_) => {}
+    fn hear(self, text: String, told: &mut Told) {
+        told.length += text.len();
+        told.last.push_str(&text);
+        self.acting.say(text);
+    }
+
+    /// It uses a tool of its own; what it says from here on is the next thing that it says.
+    async fn tool(self, name: String, title: &str, told: &mut Told) {
+        if !told.last.is_empty() {
+            told.last.clear();
+            self.acting.say("\n\n".to_owned());
         }
+        let title: String = title.chars().take(TITLE).collect();
+        let plain = title.is_empty() || title == name;
+        self.step(if plain { name } else { format!("{name}: {title}") }, told).await;
     }
 
     async fn step(&self, detail: String, told: &mut Told) {
@@ -336,7 +325,7 @@ impl<'a> Work<'a> {
         }
         let arguments = permission::arguments(self.kind, &wanted);
         let call = ToolCall { id: String::new(), name: permission::NAME.to_owned(), arguments };
-        let done = self.acting.call_elsewhere(&call, place, begun()).await;
+        let done = self.acting.call_elsewhere(&call, place, Some(begun())).await;
         let decision =
             if done.failed { Decision::Reject { why: done.content } } else { Decision::Once };
         Settled::Decided(request, decision)
@@ -359,19 +348,19 @@ impl<'a> Work<'a> {
         let fields = json!({ "question": question, "options": options });
         let arguments = fields.as_object().cloned().unwrap_or_default();
         let call = ToolCall { id: String::new(), name: question::NAME.to_owned(), arguments };
-        self.acting.call_elsewhere(&call, place, begun()).await
+        self.acting.call_elsewhere(&call, place, Some(begun())).await
     }
 
     async fn call(self, call: CallId, made: ToolCall, place: Place) -> Settled {
         let done = if made.name == speaking::ASK {
             let asked = ToolCall { name: question::NAME.to_owned(), ..made.clone() };
-            let mut done = self.acting.call_elsewhere(&asked, place, begun()).await;
+            let mut done = self.acting.call_elsewhere(&asked, place, Some(begun())).await;
             if !done.failed {
                 done.content = answer_of(&done.content);
             }
             done
         } else {
-            self.acting.call(&made, self.offered, place, begun).await
+            self.acting.call(&made, self.offered, place, || Some(begun())).await
         };
         Settled::Called(call, made, done)
     }
@@ -450,8 +439,8 @@ impl Told {
 }
 
 /// A task that waits for others is taken up by whoever comes next; a program goes on in its own conversation.
-fn begun() -> Option<String> {
-    Some("{\"steps\":[],\"usage\":null}".to_owned())
+fn begun() -> String {
+    "{\"steps\":[],\"usage\":null}".to_owned()
 }
 
 /// The text of an answer, out of what the call gave.

@@ -67,11 +67,11 @@ pub(crate) fn only_calls_us(command: &str) -> bool {
         }
         match (quote, letter) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            // Within double quotes these still mean something.
             (None | Some('"'), '\\') => escaped = true,
-            (None | Some('"'), '$' | '`') => return false,
+            // Within double quotes the first two still mean something.
+            (None | Some('"'), '$' | '`')
+            | (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n' | '\r') => return false,
             (None, '\'' | '"') => quote = Some(letter),
-            (None, ';' | '&' | '|' | '<' | '>' | '(' | ')' | '\n' | '\r') => return false,
             (Some(_) | None, _) => {}
         }
     }

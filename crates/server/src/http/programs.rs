@@ -37,7 +37,7 @@ const LONGEST_WAIT: u64 = 3600;
 )]
 pub(super) async fn runtimes(
     State(http): State<Http>,
-    Authenticated(_): Authenticated,
+    Authenticated(_caller): Authenticated,
 ) -> Answer<Json<Vec<RuntimeView>>> {
     Ok(Json(http.app().runtimes().await))
 }
