@@ -368,6 +368,7 @@ impl Codec for Claude {
             Some(_) => {}
             None => out.tell(Event::Garbage { why: "a frame without a type".to_owned() }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -378,7 +379,7 @@ impl Codec for Claude {
                 Ok(())
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 let message = json!({"role": "user", "content": text});
                 out.frame(&json!({"type": "user", "message": message, "priority": "next"}));
                 Ok(())

@@ -340,6 +340,7 @@ impl Codec for Codex {
             Ok(Frame::Notice { method, params }) => self.notice(&method, &params, out),
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -351,7 +352,7 @@ impl Codec for Codex {
                 self.request("turn/start", &params, Purpose::Turn(self.desk.turn()), out);
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.steer(text, out);
             }
             Command::Interrupt => {

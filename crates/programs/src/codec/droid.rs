@@ -271,6 +271,7 @@ impl Codec for Droid {
             Ok(Frame::Notice { .. }) => {}
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -286,7 +287,7 @@ impl Codec for Droid {
                 );
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.request("add_user_message", &json!({"text": text}), Purpose::Steer(text), out);
             }
             Command::Interrupt => {
