@@ -226,6 +226,13 @@ impl<R> Desk<R> {
         }
     }
 
+    /// A piece of text or of thinking.
+    pub(super) fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
+        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
+            self.tell(kind(text.to_owned()), out);
+        }
+    }
+
     pub(super) fn end(&mut self, outcome: Outcome, out: &mut Out) {
         if self.running() {
             self.clear(out);
