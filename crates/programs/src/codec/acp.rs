@@ -308,6 +308,7 @@ impl Codec for Acp {
         if self.settling {
             out.quiet = Some(SETTLED);
         }
+        self.desk.hush(out);
     }
 
     fn quiet(&mut self, out: &mut Out) {
@@ -326,7 +327,7 @@ impl Codec for Acp {
                 self.request("session/prompt", &params, Purpose::Prompt, out);
             }
             Command::Steer { .. } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 return Err(Refused::Unsupported);
             }
             Command::Interrupt => {

@@ -193,10 +193,10 @@ impl Codex {
             "turn/started" => self.turn_named(&params["turn"]["id"], out),
             "item/agentMessage/delta" => {
                 self.streamed = params["itemId"].as_str().map(str::to_owned);
-                self.say(Event::Text, &params["delta"], out);
+                self.desk.say(Event::Text, &params["delta"], out);
             }
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.say(Event::Thinking, &params["delta"], out);
+                self.desk.say(Event::Thinking, &params["delta"], out);
             }
             "item/started" => self.item_started(&params["item"], out),
             "item/completed" => self.item_completed(&params["item"], out),
@@ -213,12 +213,6 @@ impl Codex {
             }
             "turn/completed" => self.completed(&params["turn"], out),
             _ => {}
-        }
-    }
-
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
         }
     }
 
@@ -258,7 +252,7 @@ impl Codex {
     fn item_completed(&mut self, item: &Value, out: &mut Out) {
         let Some(id) = item["id"].as_str() else { return };
         if item["type"] == "agentMessage" && self.streamed.as_deref() != Some(id) {
-            self.say(Event::Text, &item["text"], out);
+            self.desk.say(Event::Text, &item["text"], out);
         }
         let success = item["status"] == "completed" && item["exitCode"].as_i64().unwrap_or(0) == 0;
         let output = item["aggregatedOutput"].as_str().map(str::to_owned);
@@ -340,6 +334,7 @@ impl Codec for Codex {
             Ok(Frame::Notice { method, params }) => self.notice(&method, &params, out),
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -351,7 +346,7 @@ impl Codec for Codex {
                 self.request("turn/start", &params, Purpose::Turn(self.desk.turn()), out);
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.steer(text, out);
             }
             Command::Interrupt => {

@@ -141,9 +141,9 @@ impl Droid {
         match note["type"].as_str() {
             Some("assistant_text_delta") => {
                 self.streamed = note["messageId"].as_str().map(str::to_owned);
-                self.say(Event::Text, &note["textDelta"], out);
+                self.desk.say(Event::Text, &note["textDelta"], out);
             }
-            Some("thinking_text_delta") => self.say(Event::Thinking, &note["textDelta"], out),
+            Some("thinking_text_delta") => self.desk.say(Event::Thinking, &note["textDelta"], out),
             Some("create_message") => self.message(&note["message"], out),
             Some("tool_call") => self.tool(&note["toolUse"], out),
             Some("tool_execution_phase_changed") if note["phase"] == "executing" => {
@@ -173,12 +173,6 @@ impl Droid {
         }
     }
 
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
-        }
-    }
-
     fn message(&mut self, message: &Value, out: &mut Out) {
         if message["role"] != "assistant" {
             return;
@@ -186,7 +180,7 @@ impl Droid {
         let told = self.streamed.is_some() && self.streamed.as_deref() == message["id"].as_str();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
-                Some("text") if !told => self.say(Event::Text, &block["text"], out),
+                Some("text") if !told => self.desk.say(Event::Text, &block["text"], out),
                 Some("tool_use") => self.tool(block, out),
                 _ => {}
             }
@@ -271,6 +265,7 @@ impl Codec for Droid {
             Ok(Frame::Notice { .. }) => {}
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -286,7 +281,7 @@ impl Codec for Droid {
                 );
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.request("add_user_message", &json!({"text": text}), Purpose::Steer(text), out);
             }
             Command::Interrupt => {

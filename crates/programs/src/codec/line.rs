@@ -146,7 +146,7 @@ impl Line {
                 out.write.extend_from_slice(line.as_bytes());
             }
             Command::Steer { .. } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 return Err(Refused::Unsupported);
             }
             Command::Interrupt => {
@@ -205,6 +205,7 @@ impl Codec for Line {
             self.desk.tell(Event::Text(format!("{line}\n")), out);
         }
         self.watch(out);
+        self.desk.hush(out);
     }
 
     fn quiet(&mut self, out: &mut Out) {

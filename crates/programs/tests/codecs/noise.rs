@@ -7,6 +7,7 @@ use artel_programs::codec::{CallId, Command, Decision, RequestId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use serde_json::json;
 
 use crate::replay::{self, Player, Protocol, Said};
 use crate::watched::Watched;
@@ -51,6 +52,8 @@ fn play(protocol: Protocol, whole: &[Said], part: &[Said]) {
 enum Happening {
     /// A recorded line, as a whole or cut.
     Line(Index, Option<Index>),
+    /// One of the last lines, which are the answers to a handshake.
+    Handshake(usize),
     Bytes(Vec<u8>),
     Quiet,
     Say,
@@ -63,6 +66,7 @@ enum Happening {
 
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
+        3 => (0..5_usize).prop_map(Happening::Handshake),
         20 => (any::<Index>(), proptest::option::weighted(0.1, any::<Index>()))
             .prop_map(|(line, cut)| Happening::Line(line, cut)),
         1 => vec(any::<u8>(), 0..60).prop_map(Happening::Bytes),
@@ -83,6 +87,10 @@ fn suffer(codec: &mut Watched, happenings: &[Happening], lines: &[String]) {
                 let line = line.get(lines).as_bytes();
                 let end = cut.map_or(line.len(), |cut| cut.index(line.len() + 1));
                 codec.line(&line[..end]);
+            }
+            Happening::Handshake(back) => {
+                let line = lines.iter().rev().nth(*back);
+                codec.line(line.map_or(b"", |line| line.as_bytes()));
             }
             Happening::Bytes(bytes) => codec.line(bytes),
             Happening::Quiet => codec.quiet(),
@@ -111,18 +119,24 @@ fn answer(sort: u8, id: String) -> Command {
     }
 }
 
-/// The lines of a recording, with the ids of its answers turned into those that our codec uses first.
+/// The lines of a recording, and answers to what our codec asks first, without which it never gets anywhere.
 fn lines(recorded: &[Said]) -> Vec<String> {
-    let mut lines = vec![
-        r#"{"type":"control_response","response":{"subtype":"success","request_id":"artel-1"}}"#.to_owned(),
-        r#"{"id":1,"result":{"agentCapabilities":{"loadSession":true},"sessionId":"s","thread":{"id":"s"}}}"#.to_owned(),
-        r#"{"id":2,"result":{"sessionId":"s","thread":{"id":"s"},"stopReason":"end_turn"}}"#.to_owned(),
-        r#"{"id":3,"result":{"stopReason":"end_turn","turn":{"id":"u"}}}"#.to_owned(),
-    ];
-    lines.extend(recorded.iter().filter_map(|said| match said {
-        Said::ByIt(line) => Some(line.clone()),
-        Said::ByUs(_) => None,
-    }));
+    let written = |said: &Said| if let Said::ByIt(line) = said { Some(line.clone()) } else { None };
+    let mut lines: Vec<String> = recorded.iter().filter_map(written).collect();
+    let named = |line: &String| {
+        let (_, rest) =
+            line.split_once("\"sessionId\":\"").or_else(|| line.split_once("\"threadId\":\""))?;
+        rest.split('"').next().map(str::to_owned)
+    };
+    let session = lines.iter().find_map(named).unwrap_or_default();
+    let hello = json!({"subtype": "success", "request_id": "artel-1"});
+    lines.push(json!({"type": "control_response", "response": hello}).to_string());
+    for id in 1..=4 {
+        let result = json!({
+            "sessionId": session, "thread": {"id": session}, "turn": {"id": "turn"}, "stopReason": "end_turn"
+        });
+        lines.push(json!({"id": id, "result": result}).to_string());
+    }
     lines
 }
 

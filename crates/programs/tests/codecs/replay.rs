@@ -1,5 +1,8 @@
 //! Recorded conversations, played again: `->` is what was written to the program, `<-` what it wrote.
 //!
+//! They are of Claude Code 2.1.197, Codex 0.166.0, Gemini CLI 0.61.0, Droid 0.215.0 and the ACP adapters of the first
+//! two, with a scripted model behind them; paths are replaced and long lists left out.
+//!
 //! Our codec writes its own frames with its own ids; the recorded answers are given the ids that ours has used.
 
 use std::collections::BTreeMap;

@@ -17,6 +17,8 @@ pub(crate) struct Watched {
     pub(crate) open: BTreeSet<String>,
     pub(crate) turn: bool,
     tools: BTreeSet<String>,
+    /// Its input was closed.
+    closed: bool,
     /// What it said of itself, ready or not.
     ready: Option<bool>,
 }
@@ -32,6 +34,7 @@ impl Watched {
             open: BTreeSet::new(),
             turn: false,
             tools: BTreeSet::new(),
+            closed: false,
             ready: None,
         }
     }
@@ -105,6 +108,8 @@ impl Watched {
     fn look(&mut self, out: Out) {
         self.quiet = out.quiet;
         assert!(out.write.is_empty() || out.write.ends_with(b"\n"), "half a frame");
+        assert!(out.write.is_empty() || !self.closed, "written after the end of its input");
+        self.closed |= out.close;
         if self.json {
             let lines = out.write.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
             self.written.extend(lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()));
