@@ -114,11 +114,6 @@ pub struct Facts {
 pub enum Stage {
     Starting,
     Ready,
-    /// It will not be ready, and is ending.
-    Unfit {
-        fault: Fault,
-        why: String,
-    },
     Ended(End),
 }
 
@@ -126,6 +121,8 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub exit: Option<Exit>,
+    /// What was wrong with it, if it was ended for that or never became ready.
+    pub fault: Option<Fault>,
     /// In a sentence, with its last words; without secrets.
     pub why: String,
 }
@@ -292,8 +289,8 @@ impl Handle {
         match ended.map(|facts| facts.stage.clone()) {
             Ok(Stage::Ended(end)) => end,
             // Whoever owned it has dropped it.
-            Ok(Stage::Starting | Stage::Ready | Stage::Unfit { .. }) | Err(_) => {
-                End { exit: None, why: "it was stopped".to_owned() }
+            Ok(Stage::Starting | Stage::Ready) | Err(_) => {
+                End { exit: None, fault: None, why: "it was stopped".to_owned() }
             }
         }
     }
