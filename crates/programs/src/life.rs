@@ -41,7 +41,7 @@ pub trait Starter: Send + Sync + fmt::Debug {
     /// How a room looks from inside.
     fn place(&self, room: &Room) -> Place;
     /// Starts a process, with the files that it needs. Dropping this before its end leaves nothing behind.
-    async fn start(&self, room: &Room, launch: &Launch) -> io::Result<Started>;
+    async fn start(&self, room: &Room, place: &Place, launch: &Launch) -> io::Result<Started>;
 }
 
 /// Is told what becomes of an agent, one thing after the other. The next waits until it has returned.

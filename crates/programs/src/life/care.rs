@@ -185,8 +185,7 @@ impl Care {
             Next::Started(started) => self.started(started).await,
             Next::Facts => self.learn().await,
             Next::Lost => {
-                let why = "its conversation was lost by a fault of ours".to_owned();
-                self.ended(End { exit: None, fault: None, why }).await;
+                self.ended(End::lost("its conversation was lost by a fault of ours")).await;
             }
             Next::Measured(uses) => {
                 self.measuring = None;
@@ -281,8 +280,9 @@ impl Care {
         (self.measuring, self.measure_at) = (None, None);
         self.tell(|status| status.mark = None);
         let Process::Up(kept) = process else { return };
-        for waiter in self.ending.drain(..) {
-            let _ = waiter.send(());
+        // Both may have happened since it was looked at.
+        if end.was_ready && self.state() == State::Starting {
+            self.step(Step::Ready, None).await;
         }
         match self.state() {
             State::Starting => {
@@ -303,6 +303,9 @@ impl Care {
                 let status = self.status.borrow().clone();
                 self.parts.watcher.changed(&status).await;
             }
+        }
+        for waiter in self.ending.drain(..) {
+            let _ = waiter.send(());
         }
         if std::mem::take(&mut self.then_start) && matches!(self.process, Process::None) {
             self.start().await;

@@ -135,8 +135,13 @@ impl Talk {
             && (self.pipes.have_ended() || self.rest.is_some_and(|rest| Instant::now() >= rest))
     }
 
+    /// Whether it has to wait for the reader of its turn. What it left behind when it ended is little, and is taken.
+    fn is_full(&self) -> bool {
+        self.exit.is_none() && self.turn.as_ref().is_some_and(|turn| turn.feed.is_full())
+    }
+
     async fn next(&mut self, asks: &mut mpsc::Receiver<Ask>) -> Next {
-        let full = self.turn.as_ref().is_some_and(|turn| turn.feed.is_full());
+        let full = self.is_full();
         if let Some(turn) = &mut self.turn
             && std::mem::replace(&mut turn.held_up, full)
             && !full
@@ -173,7 +178,7 @@ impl Talk {
             Next::Ask(Ask::Stop) => self.stop(),
             Next::Out(Some(line)) => {
                 self.line(&line);
-                while !self.turn.as_ref().is_some_and(|turn| turn.feed.is_full())
+                while !self.is_full()
                     && let Some(line) = self.pipes.stdout.buffered()
                 {
                     self.line(&line);

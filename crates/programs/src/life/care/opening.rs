@@ -48,9 +48,9 @@ impl Care {
         let launch = Arc::new(launch);
         let (starter, room) = (Arc::clone(&self.parts.starter), self.parts.room.clone());
         let what = Arc::clone(&launch);
-        let within = self.parts.policy.start_within;
+        let (place, within) = (self.place(), self.parts.policy.start_within);
         let started = Box::pin(async move {
-            let started = timeout(within, starter.start(&room, &what)).await;
+            let started = timeout(within, starter.start(&room, &place, &what)).await;
             started.unwrap_or_else(|_| {
                 let why = format!("its process was not there within {} s", within.as_secs());
                 Err(io::Error::new(io::ErrorKind::TimedOut, why))

@@ -59,8 +59,9 @@ impl Talk {
         let fault = self.verdict.map(|(fault, _)| fault);
         tracing::info!(agent = self.settings.name, why, "process_stopped");
         self.facts.send_modify(|facts| {
+            let was_ready = facts.stage == Stage::Ready;
             facts.doing = Doing::Idle;
-            facts.stage = Stage::Ended(End { exit, fault, why });
+            facts.stage = Stage::Ended(End { exit, was_ready, fault, why });
         });
     }
 
