@@ -22,7 +22,6 @@ use crate::sandbox::{Mark, Room, Started, Uses};
 
 mod alone;
 mod care;
-mod limits;
 mod restarts;
 mod state;
 
@@ -42,7 +41,7 @@ pub trait Starter: Send + Sync + fmt::Debug {
     /// How a room looks from inside.
     fn place(&self, room: &Room) -> Place;
     /// Starts a process, with the files that it needs. Dropping this before its end leaves nothing behind.
-    async fn start(&self, room: &Room, launch: &Launch) -> io::Result<Started>;
+    async fn start(&self, room: &Room, place: &Place, launch: &Launch) -> io::Result<Started>;
 }
 
 /// Is told what becomes of an agent, one thing after the other. The next waits until it has returned.
@@ -58,6 +57,8 @@ pub trait Watcher: Send + Sync + fmt::Debug {
 /// How an agent is looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
+    /// For a process to be there at all, before it has its own time to become ready.
+    pub start_within: Duration,
     /// How long a process runs at most; it ends between turns.
     pub ttl: Duration,
     /// So long before its end the user is warned.
@@ -75,6 +76,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
+            start_within: Duration::from_mins(2),
             ttl: Duration::from_hours(2),
             warn_before: Duration::from_mins(5),
             idle: Duration::from_mins(30),

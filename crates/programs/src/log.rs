@@ -8,11 +8,13 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use artel_domain::clock::{Clock, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, broadcast, watch};
+use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
@@ -31,6 +33,9 @@ pub const LONGEST: usize = 16 * 1024;
 const CUT: &str = " … (cut)";
 /// What waits to be kept, at most.
 const WAITING_BYTES: usize = 4 * 1024 * 1024;
+/// A batch of so many lines is a flood: the next one is let grow, since most of it will have to go anyway.
+const FLOOD: usize = 200;
+const PAUSE: Duration = Duration::from_millis(20);
 /// How far behind a follower may be.
 const BEHIND: usize = 256;
 
@@ -243,5 +248,8 @@ async fn keep(queue: Arc<Queue>, sink: Arc<dyn LogSink>, stop: CancellationToken
             Err(_) => (),
         }
         queue.written.send_replace(last);
+        if batch.len() >= FLOOD && !stopping {
+            sleep(PAUSE).await;
+        }
     }
 }

@@ -114,11 +114,6 @@ pub struct Facts {
 pub enum Stage {
     Starting,
     Ready,
-    /// It will not be ready, and is ending.
-    Unfit {
-        fault: Fault,
-        why: String,
-    },
     Ended(End),
 }
 
@@ -126,8 +121,19 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub exit: Option<Exit>,
+    /// Whether it ever took messages.
+    pub was_ready: bool,
+    /// What was wrong with it, if it was ended for that or never became ready.
+    pub fault: Option<Fault>,
     /// In a sentence, with its last words; without secrets.
     pub why: String,
+}
+
+impl End {
+    /// Of a process whose task is gone.
+    pub(crate) fn lost(why: &str) -> Self {
+        Self { exit: None, was_ready: true, fault: None, why: why.to_owned() }
+    }
 }
 
 /// What a process is wanted to do, on the way to its task.
@@ -292,9 +298,7 @@ impl Handle {
         match ended.map(|facts| facts.stage.clone()) {
             Ok(Stage::Ended(end)) => end,
             // Whoever owned it has dropped it.
-            Ok(Stage::Starting | Stage::Ready | Stage::Unfit { .. }) | Err(_) => {
-                End { exit: None, why: "it was stopped".to_owned() }
-            }
+            Ok(Stage::Starting | Stage::Ready) | Err(_) => End::lost("it was stopped"),
         }
     }
 

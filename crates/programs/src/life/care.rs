@@ -7,17 +7,19 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::alone::Alone;
 use super::restarts::Restarts;
 use super::state::{State, Step};
 use super::{Parts, Status, Warning};
 use crate::codec::{Codec, Fault, Refused};
-use crate::kind::{Launch, Place, Unusable, Wish};
-use crate::runner::{Doing, End, Error, Facts, Handle, Patience, Runner, Settings, Stage, Turn};
+use crate::kind::Launch;
+use crate::runner::{Doing, End, Error, Facts, Handle, Runner, Stage, Turn};
 use crate::sandbox::{Started, Uses};
 
-/// How many may wait for it to start.
-const MOST_WAITING: usize = 64;
+mod limits;
+mod opening;
+mod waiting;
+
+use waiting::Waiter;
 
 /// What is wanted of the task.
 pub(super) enum Message {
@@ -34,41 +36,35 @@ pub(super) enum Up {
     Turn(Turn),
 }
 
-/// Somebody who waits until it is up.
-enum Waiter {
-    Message { text: String, reply: oneshot::Sender<Result<Up, Error>> },
-    Start(oneshot::Sender<Result<(), Error>>),
-}
-
 pub(super) struct Care {
-    pub(super) parts: Parts,
+    parts: Parts,
     status: watch::Sender<Status>,
     shown: watch::Sender<Option<Handle>>,
-    pub(super) process: Process,
+    process: Process,
     waiting: Vec<Waiter>,
     /// Those who wait for the end of the process.
     ending: Vec<oneshot::Sender<()>>,
     restarts: Restarts,
     /// When it is started again.
-    pub(super) again: Option<Instant>,
+    again: Option<Instant>,
     /// It is started again as soon as its process has ended.
-    pub(super) then_start: bool,
+    then_start: bool,
     /// Since when there is a conversation that could be taken up.
     conversing: Option<Instant>,
-    pub(super) measuring: Option<BoxFuture<'static, Option<Uses>>>,
-    pub(super) measure_at: Option<Instant>,
+    measuring: Option<BoxFuture<'static, Option<Uses>>>,
+    measure_at: Option<Instant>,
     /// More than it may use.
-    pub(super) too_much: Option<u64>,
+    too_much: Option<u64>,
 }
 
-pub(super) enum Process {
+enum Process {
     None,
     Starting(Opening),
     Up(Box<Kept>),
 }
 
 /// A process that is being started.
-pub(super) struct Opening {
+struct Opening {
     started: BoxFuture<'static, io::Result<Started>>,
     codec: Box<dyn Codec>,
     launch: Arc<Launch>,
@@ -79,21 +75,22 @@ pub(super) struct Opening {
 }
 
 /// A process that was started.
-pub(super) struct Kept {
-    pub(super) runner: Runner,
+struct Kept {
+    runner: Runner,
     facts: watch::Receiver<Facts>,
     resumes: Option<String>,
-    pub(super) since: Instant,
+    since: Instant,
     /// Since when it has nothing to do.
-    pub(super) idle: Instant,
-    pub(super) warned: bool,
-    unfit: Option<(Fault, String)>,
+    idle: Instant,
+    warned: bool,
 }
 
 enum Next {
     Message(Message),
     Started(io::Result<Started>),
     Facts,
+    /// The task of its process is gone, which no process can bring about.
+    Lost,
     Measured(Option<Uses>),
     Due,
 }
@@ -142,8 +139,7 @@ impl Care {
                     Process::Starting(opening) => Next::Started((&mut opening.started).await),
                     Process::Up(kept) => match kept.facts.changed().await {
                         Ok(()) => Next::Facts,
-                        // Its task was lost; what it said last is all there is.
-                        Err(_) => std::future::pending().await,
+                        Err(_) => Next::Lost,
                     },
                 }
             };
@@ -188,6 +184,9 @@ impl Care {
             }
             Next::Started(started) => self.started(started).await,
             Next::Facts => self.learn().await,
+            Next::Lost => {
+                self.ended(End::lost("its conversation was lost by a fault of ours")).await;
+            }
             Next::Measured(uses) => {
                 self.measuring = None;
                 let limit = self.parts.policy.memory.unwrap_or(u64::MAX);
@@ -198,11 +197,11 @@ impl Care {
         self.between_turns().await;
     }
 
-    pub(super) fn state(&self) -> State {
+    fn state(&self) -> State {
         self.status.borrow().state
     }
 
-    pub(super) fn is_single(&self) -> bool {
+    fn is_single(&self) -> bool {
         self.status.borrow().single
     }
 
@@ -228,163 +227,6 @@ impl Care {
         self.status.borrow().clone()
     }
 
-    /// A message has come.
-    async fn wanted(&mut self, text: String, reply: oneshot::Sender<Result<Up, Error>>) {
-        let status = self.status.borrow().clone();
-        match (status.state, &self.process) {
-            (State::Running(_), Process::Up(kept)) if !status.single => {
-                let _ = reply.send(Ok(Up::Process(kept.runner.handle().clone())));
-            }
-            (State::Running(_), Process::None) if status.single => {
-                self.open_alone(text, reply).await;
-            }
-            (State::Running(_), _) => {
-                let _ = reply.send(Err(Refused::Busy.into()));
-            }
-            (State::Failed, _) if self.again.is_none() => {
-                let _ = reply.send(Err(Error::Failed(status.reason.unwrap_or_default())));
-            }
-            (State::Killed, _) => {
-                let why = "it was killed; start it again".to_owned();
-                let _ = reply.send(Err(Error::Ended(why)));
-            }
-            (
-                State::Init
-                | State::Starting
-                | State::Stopping
-                | State::Stopped
-                | State::Failed
-                | State::Crashed,
-                _,
-            ) => self.wait(Waiter::Message { text, reply }).await,
-        }
-    }
-
-    /// Somebody waits until it is up, for which it may have to be started.
-    async fn wait(&mut self, waiter: Waiter) {
-        self.waiting.retain(|waiter| !waiter.has_gone());
-        if self.waiting.len() >= MOST_WAITING {
-            waiter.turn_away(Refused::Busy.into());
-            return;
-        }
-        let by_hand = matches!(waiter, Waiter::Start(_));
-        self.waiting.push(waiter);
-        if !matches!(self.process, Process::None) {
-            self.then_start |= self.state() != State::Starting;
-        } else if self.again.is_none() || by_hand {
-            self.start().await;
-        }
-    }
-
-    /// Starts a process that is to be kept.
-    pub(super) async fn start(&mut self) {
-        let now = Instant::now();
-        let abilities = self.parts.kind.abilities();
-        let resumes = self.status.borrow().session.clone().filter(|_| abilities.resume);
-        let soonest = self.conversing.map(|since| since + abilities.resume_after);
-        if let Some(soonest) = soonest.filter(|soonest| resumes.is_some() && *soonest > now) {
-            self.again = Some(soonest);
-            return;
-        }
-        self.again = None;
-        self.tell(|status| status.single = false);
-        self.step(Step::Start, None).await;
-        let wish = Wish { resume: resumes.clone(), ..self.parts.wish.clone() };
-        let place = self.place();
-        let kind = &self.parts.kind;
-        let ready = kind.launch(&wish, &place);
-        match ready.and_then(|launch| Ok((launch, kind.codec(&wish, &place)?))) {
-            Ok((launch, codec)) => self.open(launch, codec, resumes, None),
-            Err(Unusable(why)) => self.not_started(why, true).await,
-        }
-    }
-
-    fn open(
-        &mut self,
-        launch: Launch,
-        codec: Box<dyn Codec>,
-        resumes: Option<String>,
-        alone: Option<(String, oneshot::Sender<Result<Up, Error>>)>,
-    ) {
-        let launch = Arc::new(launch);
-        let (starter, room) = (Arc::clone(&self.parts.starter), self.parts.room.clone());
-        let what = Arc::clone(&launch);
-        let started = Box::pin(async move { starter.start(&room, &what).await });
-        self.process = Process::Starting(Opening { started, codec, launch, resumes, alone });
-    }
-
-    /// Starts a process for one message.
-    async fn open_alone(&mut self, text: String, reply: oneshot::Sender<Result<Up, Error>>) {
-        let session = self.status.borrow().session.clone();
-        let wish = Wish { resume: session, ..self.parts.wish.clone() };
-        if let Some(launch) = self.parts.kind.single(&wish, &self.place(), &text) {
-            self.step(Step::Does(Doing::Working), None).await;
-            self.open(launch, Box::new(Alone::default()), None, Some((text, reply)));
-        } else {
-            let _ = reply.send(Err(Refused::Unsupported.into()));
-        }
-    }
-
-    async fn started(&mut self, started: io::Result<Started>) {
-        let Process::Starting(opening) = std::mem::replace(&mut self.process, Process::None) else {
-            return;
-        };
-        let Opening { codec, launch, resumes, alone, started: _ } = opening;
-        let started = match (started, alone) {
-            (Ok(started), None) => {
-                let patience = self.parts.policy.patience;
-                Ok(Runner::new(started, codec, &launch, self.settings(patience)))
-            }
-            (Ok(started), Some((text, reply))) => {
-                let patience = self.parts.policy.patience;
-                // It may well say nothing before it is done.
-                let patience = Patience { silence: patience.turn, ..patience };
-                let settings = self.settings(patience);
-                match Runner::for_one(started, codec, &launch, settings, text) {
-                    Ok((runner, turn)) => {
-                        let _ = reply.send(Ok(Up::Turn(turn)));
-                        Ok(runner)
-                    }
-                    Err(error) => Err((error.to_string(), Some(reply))),
-                }
-            }
-            (Err(error), alone) => {
-                let why = self.parts.log.show(&error.to_string());
-                Err((why, alone.map(|(_, reply)| reply)))
-            }
-        };
-        match started {
-            Ok(runner) => self.keep(runner, resumes).await,
-            Err((why, Some(reply))) => {
-                let _ = reply.send(Err(Error::Failed(why)));
-                self.step(Step::Does(Doing::Idle), None).await;
-            }
-            Err((why, None)) => self.not_started(why, false).await,
-        }
-    }
-
-    async fn keep(&mut self, runner: Runner, resumes: Option<String>) {
-        let now = Instant::now();
-        let mut facts = runner.handle().facts();
-        facts.mark_changed();
-        let handle = runner.handle().clone();
-        let mark = handle.mark().clone();
-        self.shown.send_replace(Some(handle));
-        self.process = Process::Up(Box::new(Kept {
-            runner,
-            facts,
-            resumes,
-            since: now,
-            idle: now,
-            warned: false,
-            unfit: None,
-        }));
-        self.too_much = None;
-        self.measure_at = self.parts.policy.memory.map(|_| now + self.parts.policy.look_every);
-        let status = self.tell(|status| status.mark = Some(mark));
-        self.parts.watcher.changed(&status).await;
-    }
-
     /// The process's task has told something.
     async fn learn(&mut self) {
         let Process::Up(kept) = &mut self.process else { return };
@@ -394,7 +236,6 @@ impl Care {
         let Process::Up(kept) = &mut self.process else { return };
         match facts.stage {
             Stage::Starting => (),
-            Stage::Unfit { fault, why } => kept.unfit = Some((fault, why)),
             Stage::Ready => {
                 if facts.doing == Doing::Idle {
                     kept.idle = Instant::now();
@@ -432,20 +273,6 @@ impl Care {
         self.parts.watcher.changed(&status).await;
     }
 
-    fn serve_waiting(&mut self) {
-        let Process::Up(kept) = &self.process else { return };
-        for waiter in self.waiting.drain(..) {
-            match waiter {
-                Waiter::Message { reply, .. } => {
-                    let _ = reply.send(Ok(Up::Process(kept.runner.handle().clone())));
-                }
-                Waiter::Start(reply) => {
-                    let _ = reply.send(Ok(()));
-                }
-            }
-        }
-    }
-
     /// The process is gone.
     async fn ended(&mut self, end: End) {
         let process = std::mem::replace(&mut self.process, Process::None);
@@ -453,17 +280,17 @@ impl Care {
         (self.measuring, self.measure_at) = (None, None);
         self.tell(|status| status.mark = None);
         let Process::Up(kept) = process else { return };
-        for waiter in self.ending.drain(..) {
-            let _ = waiter.send(());
+        // Both may have happened since it was looked at.
+        if end.was_ready && self.state() == State::Starting {
+            self.step(Step::Ready, None).await;
         }
         match self.state() {
             State::Starting => {
                 let resumed = kept.resumes.is_some();
-                let (fault, why) = kept.unfit.unwrap_or((Fault::Died, end.why));
                 if resumed {
-                    self.forget(why).await;
+                    self.forget(end.why).await;
                 } else {
-                    self.not_started(why, fault == Fault::Login).await;
+                    self.not_started(end.why, end.fault == Some(Fault::Login)).await;
                 }
             }
             State::Running(_) if self.is_single() => {
@@ -476,6 +303,9 @@ impl Care {
                 let status = self.status.borrow().clone();
                 self.parts.watcher.changed(&status).await;
             }
+        }
+        for waiter in self.ending.drain(..) {
+            let _ = waiter.send(());
         }
         if std::mem::take(&mut self.then_start) && matches!(self.process, Process::None) {
             self.start().await;
@@ -543,7 +373,7 @@ impl Care {
         }
     }
 
-    pub(super) async fn stop(&mut self, reason: &str) {
+    async fn stop(&mut self, reason: &str) {
         (self.again, self.then_start) = (None, false);
         self.step(Step::Stop, Some(reason.to_owned())).await;
         match &self.process {
@@ -564,46 +394,5 @@ impl Care {
         }
         self.turn_away(&Error::Ended("it was killed".to_owned()));
         self.step(Step::Kill, Some("it was killed".to_owned())).await;
-    }
-
-    fn when_ended(&mut self, reply: oneshot::Sender<()>) {
-        if let Process::Up(_) = self.process {
-            self.ending.retain(|reply| !reply.is_closed());
-            self.ending.push(reply);
-        } else {
-            let _ = reply.send(());
-        }
-    }
-
-    fn turn_away(&mut self, error: &Error) {
-        for waiter in self.waiting.drain(..) {
-            waiter.turn_away(error.clone());
-        }
-    }
-
-    fn place(&self) -> Place {
-        self.parts.starter.place(&self.parts.room)
-    }
-
-    fn settings(&self, patience: Patience) -> Settings {
-        let (name, log) = (self.parts.room.name.clone(), self.parts.log.clone());
-        Settings { name, log, patience }
-    }
-}
-
-impl Waiter {
-    fn has_gone(&self) -> bool {
-        match self {
-            Self::Message { reply, .. } => reply.is_closed(),
-            Self::Start(reply) => reply.is_closed(),
-        }
-    }
-
-    fn turn_away(self, error: Error) {
-        // Whoever waited may have gone.
-        match self {
-            Self::Message { reply, .. } => _ = reply.send(Err(error)),
-            Self::Start(reply) => _ = reply.send(Err(error)),
-        }
     }
 }

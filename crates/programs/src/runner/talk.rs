@@ -1,6 +1,7 @@
 //! The task of one process: everything that comes, goes or is due, one thing after the other.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
@@ -9,16 +10,16 @@ use super::feed::Feed;
 use super::pipes::Pipes;
 use super::vigil::Vigil;
 use super::warden::{Exited, Warden};
-use super::{Ask, Doing, End, Error, Facts, Limits, Settings, Stage, Turn};
+use super::{Ask, Doing, Error, Facts, Limits, Settings, Stage, Turn};
 use crate::codec::{Codec, Command, Event, Fault, Out, Outcome, Refused};
 use crate::lines::Line;
-use crate::log::Stream;
-use crate::sandbox::Exit;
+use crate::log::{Entry, Stream};
 
-/// So many lines of standard error are told when a process has died, …
+mod ending;
+mod times;
+
+/// So many lines of standard error are told when a process has died.
 const LAST_WORDS: usize = 10;
-/// … each up to so many characters.
-const WORDS: usize = 300;
 
 /// One process and what we have with it.
 #[derive(Debug)]
@@ -38,12 +39,12 @@ pub(super) struct Talk {
     held: Option<(String, oneshot::Sender<Result<Turn, Error>>)>,
     /// The step of its stopping, and until when that may take.
     stopping: Option<(Step, Instant)>,
-    /// Why we ended it, when it did nothing that could be answered with a stop.
+    /// What was wrong with it, if it was ended for that.
     verdict: Option<(Fault, String)>,
     exit: Option<Exited>,
     /// Until when what it left in its pipes is waited for.
     rest: Option<Instant>,
-    last_words: VecDeque<String>,
+    last_words: VecDeque<Arc<Entry>>,
 }
 
 /// A turn that runs.
@@ -134,8 +135,13 @@ impl Talk {
             && (self.pipes.have_ended() || self.rest.is_some_and(|rest| Instant::now() >= rest))
     }
 
+    /// Whether it has to wait for the reader of its turn. What it left behind when it ended is little, and is taken.
+    fn is_full(&self) -> bool {
+        self.exit.is_none() && self.turn.as_ref().is_some_and(|turn| turn.feed.is_full())
+    }
+
     async fn next(&mut self, asks: &mut mpsc::Receiver<Ask>) -> Next {
-        let full = self.turn.as_ref().is_some_and(|turn| turn.feed.is_full());
+        let full = self.is_full();
         if let Some(turn) = &mut self.turn
             && std::mem::replace(&mut turn.held_up, full)
             && !full
@@ -172,7 +178,7 @@ impl Talk {
             Next::Ask(Ask::Stop) => self.stop(),
             Next::Out(Some(line)) => {
                 self.line(&line);
-                while !self.turn.as_ref().is_some_and(|turn| turn.feed.is_full())
+                while !self.is_full()
                     && let Some(line) = self.pipes.stdout.buffered()
                 {
                     self.line(&line);
@@ -201,101 +207,6 @@ impl Talk {
             }
             Next::Due => self.look_at_times(Instant::now()),
         }
-    }
-
-    /// The next moment at which something is to be done if nothing happens.
-    fn due(&self) -> Option<Instant> {
-        let patience = &self.settings.patience;
-        if self.exit.is_some() {
-            return self.rest;
-        }
-        let turn = self.turn.as_ref().and_then(|turn| match &turn.interrupted {
-            Some((until, _)) => Some(*until),
-            // It is not the process that is slow.
-            None => (!turn.held_up).then(|| turn.vigil.due(patience)),
-        });
-        let quiet = self.quiet.map(|(_, due)| due);
-        let stopping = self.stopping.filter(|(step, _)| *step != Step::Kill);
-        let input = self.pipes.input.due(patience.input);
-        let all = [self.ready_by, self.rest, quiet, turn, input, stopping.map(|(_, due)| due)];
-        all.into_iter().flatten().min()
-    }
-
-    fn look_at_times(&mut self, now: Instant) {
-        let patience = self.settings.patience;
-        if self.ready_by.is_some_and(|due| now >= due) {
-            let why = format!("it was not ready within {} s", self.limits.ready_within.as_secs());
-            self.unfit(Fault::Other, &why);
-            self.give_up(Fault::Other, why);
-        }
-        if self.exit.is_none() && self.rest.take_if(|due| now >= *due).is_some() {
-            self.give_up(Fault::Died, "it closed its pipes without ending".to_owned());
-        }
-        if self.quiet.take_if(|(_, due)| now >= *due).is_some() {
-            let mut out = Out::default();
-            self.codec.quiet(&mut out);
-            self.apply(out, 0);
-        }
-        if self.pipes.input.due(patience.input).is_some_and(|due| now >= due) {
-            let limit = patience.input.as_secs();
-            self.give_up(Fault::Other, format!("it did not read its input for {limit} s"));
-        }
-        self.look_at_turn(now);
-        match self.stopping.filter(|(_, due)| now >= *due) {
-            Some((Step::Turn, _)) => self.stop_by_closing(),
-            Some((Step::Close, _)) => {
-                self.warden.signal(self.limits.stop);
-                self.stopping = Some((Step::Signal, now + patience.stop_signal));
-            }
-            Some((Step::Signal, _)) => {
-                self.warden.kill();
-                self.stopping = Some((Step::Kill, now));
-            }
-            Some((Step::Kill, _)) | None => (),
-        }
-    }
-
-    fn look_at_turn(&mut self, now: Instant) {
-        let patience = self.settings.patience;
-        let Some(turn) = &mut self.turn else { return };
-        if let Some((until, outcome)) = &turn.interrupted {
-            if now >= *until {
-                let (fault, why) = match outcome {
-                    Some(Outcome::Failed { fault, why }) => (*fault, why.clone()),
-                    Some(Outcome::Completed { .. } | Outcome::Interrupted) | None => {
-                        (Fault::Other, "it did not end its turn when interrupted".to_owned())
-                    }
-                };
-                self.give_up(fault, why);
-            }
-        } else if !turn.held_up && now >= turn.vigil.due(&patience) {
-            let outcome = turn.vigil.verdict(&patience, now);
-            // It is over now, whatever the codec says to that.
-            turn.interrupted = Some((now, Some(outcome.clone())));
-            if self.command(Command::Interrupt).is_ok()
-                && let Some(turn) = &mut self.turn
-            {
-                turn.interrupted = Some((now + patience.interrupted, Some(outcome)));
-            }
-        }
-    }
-
-    fn look_at_reader(&mut self) {
-        let Some(turn) = &mut self.turn else { return };
-        if turn.feed.is_abandoned() && !turn.let_go {
-            turn.let_go = true;
-            // One that cannot be interrupted goes on unseen, as long as any other may.
-            self.interrupt();
-        }
-    }
-
-    fn interrupt(&mut self) -> bool {
-        let until = Instant::now() + self.settings.patience.interrupted;
-        let taken = self.command(Command::Interrupt).is_ok();
-        if let Some(turn) = self.turn.as_mut().filter(|_| taken) {
-            turn.interrupted.get_or_insert((until, None));
-        }
-        taken
     }
 
     fn say(&mut self, text: String, reply: oneshot::Sender<Result<Turn, Error>>) {
@@ -334,23 +245,20 @@ impl Talk {
 
     fn asked(&mut self, command: Command) -> Result<(), Error> {
         if command == Command::Interrupt {
-            let taken = self.turn.is_some() && self.interrupt();
-            return if taken { Ok(()) } else { Ok(self.command(command)?) };
+            return Ok(self.interrupt()?);
         }
-        let told = command.clone();
+        let (request, call) = match &command {
+            Command::Decide { request, .. } | Command::Answer { request, .. } => {
+                (Some(request.clone()), None)
+            }
+            Command::Return { call, .. } => (None, Some(call.clone())),
+            Command::Say { .. } | Command::Steer { .. } | Command::Interrupt | Command::Close => {
+                (None, None)
+            }
+        };
         self.command(command)?;
         if let Some(turn) = &mut self.turn {
-            let now = Instant::now();
-            match told {
-                Command::Decide { request, .. } | Command::Answer { request, .. } => {
-                    turn.vigil.answered(&request, now);
-                }
-                Command::Return { call, .. } => turn.vigil.returned(&call, now),
-                Command::Say { .. }
-                | Command::Steer { .. }
-                | Command::Interrupt
-                | Command::Close => turn.vigil.resume(now),
-            }
+            turn.vigil.answered(request.as_ref(), call.as_ref(), Instant::now());
         }
         self.show_doing();
         Ok(())
@@ -394,7 +302,7 @@ impl Talk {
         if self.last_words.len() == LAST_WORDS {
             self.last_words.pop_front();
         }
-        self.last_words.push_back(entry.line.chars().take(WORDS).collect());
+        self.last_words.push_back(entry);
     }
 
     /// Does what the codec wants done; it came of so many bytes.
@@ -429,7 +337,7 @@ impl Talk {
                 });
             }
             Event::Unfit { fault, why } => {
-                self.unfit(fault, &why);
+                self.verdict.get_or_insert((fault, self.settings.log.show(&why)));
                 self.stop();
             }
             Event::Ended(outcome) => self.end_turn(outcome),
@@ -486,86 +394,8 @@ impl Talk {
         }
     }
 
-    /// Whether it ended, and not as a program does that has done what it should.
-    fn failed(&self) -> bool {
-        self.exit.is_some_and(|Exited(exit)| exit != Some(Exit::Code(0)))
-    }
-
     fn show_doing(&self) {
         let doing = self.turn.as_ref().map_or(Doing::Idle, |turn| turn.vigil.doing());
         self.facts.send_if_modified(|facts| std::mem::replace(&mut facts.doing, doing) != doing);
-    }
-
-    fn unfit(&mut self, fault: Fault, why: &str) {
-        self.ready_by = None;
-        let why = self.settings.log.show(why);
-        self.facts.send_modify(|facts| facts.stage = Stage::Unfit { fault, why });
-    }
-
-    /// Nothing more is to be had from it.
-    fn give_up(&mut self, fault: Fault, why: String) {
-        self.verdict.get_or_insert((fault, why));
-        self.stopping = Some((Step::Kill, Instant::now()));
-        self.warden.kill();
-    }
-
-    /// It can no longer be spoken to, and should be about to end.
-    fn await_end(&mut self) {
-        let until = Instant::now() + self.settings.patience.rest;
-        self.rest.get_or_insert(until);
-    }
-
-    fn stop(&mut self) {
-        if self.stopping.is_some() {
-            return;
-        }
-        self.ready_by = None;
-        self.stopping = Some((Step::Turn, Instant::now() + self.settings.patience.stop_turn));
-        // Without a turn there is nothing to wait for; with one its end goes on from here.
-        if self.turn.is_none() || self.command(Command::Interrupt).is_err() {
-            self.stop_by_closing();
-        }
-    }
-
-    fn stop_by_closing(&mut self) {
-        self.stopping = Some((Step::Close, Instant::now() + self.settings.patience.stop_close));
-        // A codec that is not ready for it has nothing to say; the end of its input says it.
-        let _ = self.command(Command::Close);
-        self.pipes.input.close();
-    }
-
-    fn finish(mut self) {
-        let why = self.why();
-        // Whoever waits to say something hears that it has ended.
-        self.held = None;
-        let mut out = Out::default();
-        self.codec.ended(&mut out);
-        self.apply(out, 0);
-        self.end_turn(Outcome::Failed { fault: Fault::Died, why: why.clone() });
-        let exit = self.exit.and_then(|Exited(exit)| exit);
-        tracing::info!(agent = self.settings.name, why, "process_stopped");
-        self.facts.send_modify(|facts| {
-            facts.doing = Doing::Idle;
-            facts.stage = Stage::Ended(End { exit, why });
-        });
-    }
-
-    /// Why it has ended.
-    fn why(&self) -> String {
-        if let Some((_, why)) = &self.verdict {
-            return why.clone();
-        }
-        let mut why = match self.exit.and_then(|Exited(exit)| exit) {
-            Some(Exit::Code(code)) => format!("it ended with exit code {code}"),
-            Some(Exit::Signal(signal)) => format!("it was ended by signal {signal}"),
-            Some(Exit::Memory) => "it used more memory than it may".to_owned(),
-            None => "it has ended".to_owned(),
-        };
-        if !self.last_words.is_empty() {
-            why.push_str("; its last words: ");
-            let words: Vec<_> = self.last_words.iter().map(String::as_str).collect();
-            why.push_str(&words.join("\n"));
-        }
-        why
     }
 }

@@ -87,13 +87,19 @@ impl Vigil {
         self.heard = now;
     }
 
-    pub(super) fn answered(&mut self, request: &RequestId, now: Instant) {
-        self.requests.remove(&request.0);
-        self.heard = now;
-    }
-
-    pub(super) fn returned(&mut self, call: &CallId, now: Instant) {
-        self.calls.remove(&call.0);
+    /// It was told something: the answer to a request, what came of a call, or a word.
+    pub(super) fn answered(
+        &mut self,
+        request: Option<&RequestId>,
+        call: Option<&CallId>,
+        now: Instant,
+    ) {
+        if let Some(RequestId(id)) = request {
+            self.requests.remove(id);
+        }
+        if let Some(CallId(id)) = call {
+            self.calls.remove(id);
+        }
         self.heard = now;
     }
 
@@ -193,14 +199,14 @@ mod tests {
         let request = RequestId("r".to_owned());
         vigil.heard(&[Event::Question { request: request.clone(), items: vec![] }], start);
         assert_eq!((vigil.doing(), vigil.due(&patience)), (Doing::Waiting, start + patience.turn));
-        vigil.answered(&request, start + seconds(400));
+        vigil.answered(Some(&request), None, start + seconds(400));
         assert_eq!(vigil.due(&patience), start + seconds(400) + patience.silence);
 
         let call = CallId("c".to_owned());
         let asked = Event::Call { call: call.clone(), tool: "ask".into(), arguments: Map::new() };
         vigil.heard(&[asked], start + seconds(401));
         assert_eq!(vigil.doing(), Doing::Tool);
-        vigil.returned(&call, start + seconds(500));
+        vigil.answered(None, Some(&call), start + seconds(500));
         assert_eq!(vigil.due(&patience), start + seconds(500) + patience.silence);
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use artel_programs::life::{State, Warning};
 use artel_programs::runner::{Doing, Error};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::stage::{LONG, LineKind, Script};
 use crate::{DONE, is_alive};
@@ -123,6 +123,19 @@ async fn a_crash_is_told_and_made_good() {
     assert_eq!(stage.starts(), 2);
     assert!(stage.states().contains(&State::Crashed));
     assert_eq!(stage.warnings(), []);
+}
+
+/// CA-2.2: a conversation is not taken up before the program allows that.
+#[tokio::test]
+async fn a_young_conversation_is_left_alone_for_a_while() {
+    let resume_after = Duration::from_millis(400);
+    let kind = LineKind { resume: true, resume_after, ready_within: LONG, ..LineKind::default() };
+    let stage = Script { kind, ..Script::default() }.play().await;
+    let began = Instant::now();
+    stage.say("!crash").await;
+    assert_eq!(stage.say("hello").await.1, DONE);
+    assert!(began.elapsed() >= resume_after);
+    assert_eq!((stage.starts(), stage.warnings()), (2, vec![]));
 }
 
 /// CA-2.2: a conversation that cannot be taken up is begun anew, and that is said.

@@ -53,10 +53,12 @@ async fn a_program_that_is_not_there_is_an_error_with_its_reason() {
     assert!(error.contains("there is no command: set `command`"), "{error}");
     assert_eq!(stage.starts(), 0);
     // One that says itself that trying is no use is not tried again.
-    let stage = Script::default().shell("echo __UNFIT__; sleep 100").play().await;
-    let error = refusal(&stage).await;
-    assert!(error.contains("no key"), "{error}");
-    assert_eq!(stage.starts(), 1);
+    for script in ["echo __UNFIT__; sleep 100", "echo __UNFIT__; exit 1"] {
+        let stage = Script::default().shell(script).play().await;
+        let error = refusal(&stage).await;
+        assert!(error.contains("no key"), "{error}");
+        assert_eq!(stage.starts(), 1);
+    }
 }
 
 /// CA-2.4: a program that does not read is told so, and holds up nobody.

@@ -43,7 +43,7 @@ impl Starter for Plain {
         }
     }
 
-    async fn start(&self, room: &Room, launch: &Launch) -> io::Result<Started> {
+    async fn start(&self, room: &Room, _: &Place, launch: &Launch) -> io::Result<Started> {
         self.starts.fetch_add(1, Ordering::SeqCst);
         start(launch, &room.workspace, self.memory.load(Ordering::SeqCst))
     }

@@ -31,6 +31,7 @@ pub(crate) fn agent() -> String {
 pub(crate) struct LineKind {
     pub(crate) ready_within: Duration,
     pub(crate) resume: bool,
+    pub(crate) resume_after: Duration,
     pub(crate) single: bool,
 }
 
@@ -46,7 +47,7 @@ impl Kind for LineKind {
             permissions: false,
             tools: Tools::Lines,
             patience: LONG,
-            resume_after: Duration::ZERO,
+            resume_after: self.resume_after,
         }
     }
 

@@ -2,9 +2,9 @@
 
 use tokio::time::Instant;
 
-use super::Warning;
-use super::care::{Care, Process};
-use super::state::State;
+use super::{Care, Process};
+use crate::life::Warning;
+use crate::life::state::State;
 use crate::runner::Doing;
 
 impl Care {
