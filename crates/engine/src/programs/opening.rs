@@ -15,6 +15,7 @@ use artel_programs::kind::{Kind as ProgramKind, Launch, Place, Wish};
 use artel_programs::life::{Parts, Policy, Starter};
 use artel_programs::log::Redactor;
 use artel_programs::member::{Desk, Member};
+use artel_programs::runner::Patience;
 use artel_programs::sandbox::{
     Choice, Exit, Keeper, Limits, Mark, Means, Network, Room, Running, Sandbox as Walls, Started,
     Uses,
@@ -118,7 +119,10 @@ pub(super) async fn open(
     let policy = Policy {
         ttl: Duration::from_secs(runtime.ttl.into()),
         idle: Duration::from_secs(runtime.idle.into()),
+        patience: Patience { turn: settings.turn_timeout, ..Patience::default() },
         memory: Some(threshold(memory)),
+        // It may have to wait for a place.
+        start_within: settings.turn_timeout,
         ..Policy::default()
     };
     let first = app.first_row(agent)?;
@@ -311,14 +315,14 @@ impl Starter for Entrance {
         self.walls.place(room, self.token.clone(), self.loopback.clone())
     }
 
-    async fn start(&self, room: &Room, launch: &Launch) -> io::Result<Started> {
+    async fn start(&self, room: &Room, place: &Place, launch: &Launch) -> io::Result<Started> {
         let full = || {
             if let Some(inner) = self.app.upgrade() {
                 App(inner).make_room();
             }
         };
         let held = self.admission.enter(self.agent, self.user, full).await;
-        let started = self.walls.start(room, &self.place(room), launch).await?;
+        let started = self.walls.start(room, place, launch).await?;
         let running = Box::new(Held { running: started.running, _place: held });
         Ok(Started { running, ..started })
     }

@@ -13,6 +13,7 @@ use artel_domain::session::{ErrorType, Role, Usage};
 use artel_programs::codec::{
     CallId, Command, Decision, Event, Fault, Outcome, Permission, Question, RequestId,
 };
+use artel_programs::kind::Tools;
 use artel_programs::member::Member;
 use artel_storage::Scope;
 use artel_storage::calls::Place;
@@ -79,7 +80,7 @@ pub(super) async fn answer(
     let work = Work { acting: &acting, member: &member, kind: &runtime.kind, offered: &offered };
     let mut told = Told { step: first, ..Told::default() };
     let mut message = work.message(&context);
-    if brief.resumed {
+    if brief.resumed && member.abilities().tools != Tools::Lines {
         message = format!("{GO_ON}\n\n{message}");
     }
     let mut revived = false;
@@ -403,6 +404,10 @@ impl<'a> Work<'a> {
     /// The task, as the program is told of it.
     fn message(&self, context: &[artel_domain::memory::Recollection]) -> String {
         let Brief { asked, before, task, .. } = self.acting.brief;
+        // It takes a line, and nothing else.
+        if self.member.abilities().tools == Tools::Lines {
+            return asked.clone();
+        }
         let mut parts = Vec::new();
         if task.plan.is_none() && self.member.meets(&task.session_id.to_string()) {
             parts.extend(earlier(before));

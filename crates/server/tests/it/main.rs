@@ -19,6 +19,7 @@ mod memory;
 mod models;
 mod plans;
 mod plans_terminal;
+mod programs;
 mod projects;
 mod remembering;
 mod running;
