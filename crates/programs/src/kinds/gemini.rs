@@ -5,11 +5,14 @@
 
 use std::time::Duration;
 
+use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::{LONGEST_ARGUMENT, NoOptions, OURS, briefing, command, environment, options, ours};
 use crate::codec::{Codec, Signal, acp};
-use crate::kind::{Abilities, Access, Kind, Launch, Place, Program, Tools, Unusable, Wish};
+use crate::kind::{
+    Abilities, Access, Credentials, Kind, Launch, Place, Program, Tools, Unusable, Wish,
+};
 
 #[derive(Debug)]
 pub(super) struct Gemini;
@@ -73,6 +76,10 @@ impl Kind for Gemini {
             return None;
         }
         let mut launch = launch(wish, place, &["--output-format=text"]);
+        if let Some(key) = &wish.credentials.key {
+            let key = key.expose_secret().to_owned();
+            launch.environment.entry(KEY.to_owned()).or_insert(key);
+        }
         if let Some(conversation) = &wish.resume {
             launch.argv.push(format!("--resume={conversation}"));
         }
@@ -105,9 +112,11 @@ fn launch(wish: &Wish, place: &Place, mode: &[&str]) -> Launch {
     // It would start itself anew for more memory, and would ask whether the workspace is to be trusted.
     let fixed = [("GEMINI_CLI_NO_RELAUNCH", "true"), ("GEMINI_CLI_TRUST_WORKSPACE", "true")];
     let base_url = Some("GOOGLE_GEMINI_BASE_URL");
+    // Its key is handed over in the conversation: what is in its environment, the commands of its shell can read.
+    let keyless = Credentials { key: None, ..wish.credentials.clone() };
     Launch {
         argv,
-        environment: environment(&fixed, &wish.credentials, KEY, base_url, &wish.environment),
+        environment: environment(&fixed, &keyless, KEY, base_url, &wish.environment),
         files,
         ready_within: Duration::from_secs(60),
         stop: Signal::Terminate,
