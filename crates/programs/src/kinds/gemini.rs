@@ -5,14 +5,11 @@
 
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::{LONGEST_ARGUMENT, NoOptions, OURS, briefing, command, environment, options, ours};
 use crate::codec::{Codec, Signal, acp};
-use crate::kind::{
-    Abilities, Access, Credentials, Kind, Launch, Place, Program, Tools, Unusable, Wish,
-};
+use crate::kind::{Abilities, Access, Kind, Launch, Place, Program, Tools, Unusable, Wish};
 
 #[derive(Debug)]
 pub(super) struct Gemini;
@@ -59,13 +56,8 @@ impl Kind for Gemini {
     }
 
     fn codec(&self, wish: &Wish, place: &Place) -> Result<Box<dyn Codec>, Unusable> {
-        let key = wish.credentials.key.clone();
         Ok(Box::new(acp::Acp::new(acp::Setup {
             folder: place.workspace.display().to_string(),
-            login: key.map(|key| acp::Login {
-                method: BY_KEY.to_owned(),
-                key: Some(("api-key".to_owned(), key)),
-            }),
             resume: wish.resume.clone(),
             ..acp::Setup::default()
         })))
@@ -76,10 +68,6 @@ impl Kind for Gemini {
             return None;
         }
         let mut launch = launch(wish, place, &["--output-format=text"]);
-        if let Some(key) = &wish.credentials.key {
-            let key = key.expose_secret().to_owned();
-            launch.environment.entry(KEY.to_owned()).or_insert(key);
-        }
         if let Some(conversation) = &wish.resume {
             launch.argv.push(format!("--resume={conversation}"));
         }
@@ -112,11 +100,9 @@ fn launch(wish: &Wish, place: &Place, mode: &[&str]) -> Launch {
     // It would start itself anew for more memory, and would ask whether the workspace is to be trusted.
     let fixed = [("GEMINI_CLI_NO_RELAUNCH", "true"), ("GEMINI_CLI_TRUST_WORKSPACE", "true")];
     let base_url = Some("GOOGLE_GEMINI_BASE_URL");
-    // Its key is handed over in the conversation: what is in its environment, the commands of its shell can read.
-    let keyless = Credentials { key: None, ..wish.credentials.clone() };
     Launch {
         argv,
-        environment: environment(&fixed, &keyless, KEY, base_url, &wish.environment),
+        environment: environment(&fixed, &wish.credentials, KEY, base_url, &wish.environment),
         files,
         ready_within: Duration::from_secs(60),
         stop: Signal::Terminate,

@@ -179,7 +179,7 @@ async fn goes_on(cli: &'static Cli) {
 
     let mut agent = Agent::start(&world, &Wish { resume, ..world.wish() }).await;
     let again = agent.turn("Are you still there? SAY-SOMETHING", &no()).await;
-    assert_eq!(again.said, "Plain words.");
+    assert_eq!(again.said, "Plain words.", "{:?}", again.outcome);
     let asked = world.last_request();
     assert!(asked.contains("PINEAPPLE") && asked.contains("still there"));
     agent.close().await;
