@@ -17,6 +17,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 pub mod acp;
+mod calls;
 pub mod claude;
 pub mod codex;
 mod desk;

@@ -57,10 +57,7 @@ pub struct Acp {
     waiting: Waiting<Purpose>,
     version: Option<String>,
     model: Option<String>,
-    /// It takes MCP servers by HTTP.
-    http: bool,
-    loads: bool,
-    logged_in: bool,
+    can: Can,
     /// What is still to be set before it is ready.
     steps: VecDeque<(&'static str, Value)>,
     /// All is set.
@@ -72,6 +69,15 @@ pub struct Acp {
     /// What the process has cost up to the last turn.
     spent: f64,
     unsaid: Vec<String>,
+}
+
+/// What it says that it can do.
+#[derive(Debug, Default)]
+struct Can {
+    /// Take MCP servers by HTTP.
+    http: bool,
+    /// Take up a conversation.
+    load: bool,
 }
 
 /// What a request of ours was for.
@@ -94,9 +100,7 @@ impl Acp {
             waiting: Waiting::new(),
             version: None,
             model: None,
-            http: false,
-            loads: false,
-            logged_in: false,
+            can: Can::default(),
             steps: VecDeque::new(),
             set: false,
             settling: false,
@@ -114,10 +118,10 @@ impl Acp {
 
     /// Takes up the conversation that was asked for, or begins one.
     fn open(&mut self, resume: Option<String>, out: &mut Out) {
-        let servers = self.setup.servers.iter().filter_map(|server| server.acp(self.http));
+        let servers = self.setup.servers.iter().filter_map(|server| server.acp(self.can.http));
         let servers: Vec<Value> = servers.collect();
         let mut params = json!({"cwd": self.setup.folder, "mcpServers": servers});
-        match resume.filter(|_| self.loads && !self.setup.never_load) {
+        match resume.filter(|_| self.can.load && !self.setup.never_load) {
             Some(session) => {
                 params["sessionId"] = json!(session);
                 self.request("session/load", &params, Purpose::Load(session), out);
@@ -130,8 +134,8 @@ impl Acp {
         match (purpose, result) {
             (Purpose::Initialize, Ok(result)) => {
                 let can = &result["agentCapabilities"];
-                self.http = can["mcpCapabilities"]["http"] == true;
-                self.loads = can["loadSession"] == true;
+                self.can.http = can["mcpCapabilities"]["http"] == true;
+                self.can.load = can["loadSession"] == true;
                 self.version = result["agentInfo"]["version"].as_str().map(str::to_owned);
                 self.open(self.setup.resume.clone(), out);
             }
@@ -139,7 +143,7 @@ impl Acp {
             (Purpose::New, Ok(result)) => match result["sessionId"].as_str() {
                 Some(session) => self.opened(session, &result, out),
                 None => {
-                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out)
+                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out);
                 }
             },
             (Purpose::Load(session), Ok(result)) => {
@@ -147,7 +151,7 @@ impl Acp {
                 self.opened(&session, &result, out);
             }
             (Purpose::New | Purpose::Load(_), Err(failure))
-                if failure.code == LOGIN && !self.logged_in && self.setup.login.is_some() =>
+                if failure.code == LOGIN && self.setup.login.is_some() =>
             {
                 self.log_in(out);
             }
@@ -168,9 +172,9 @@ impl Acp {
         }
     }
 
+    /// Once: a login that does not help is not tried again.
     fn log_in(&mut self, out: &mut Out) {
-        self.logged_in = true;
-        let Some(login) = &self.setup.login else { return };
+        let Some(login) = self.setup.login.take() else { return };
         let mut params = json!({"methodId": login.method});
         if let Some((name, key)) = &login.key {
             params["_meta"] = json!({name: key.expose_secret()});
@@ -193,13 +197,11 @@ impl Acp {
     }
 
     fn step(&mut self, out: &mut Out) {
-        match self.steps.pop_front() {
-            Some((method, params)) => self.request(method, &params, Purpose::Step, out),
-            None => {
-                self.set = true;
-                self.settled(out);
-            }
+        if let Some((method, params)) = self.steps.pop_front() {
+            return self.request(method, &params, Purpose::Step, out);
         }
+        self.set = true;
+        self.settled(out);
     }
 
     fn settled(&mut self, out: &mut Out) {
@@ -306,6 +308,7 @@ impl Codec for Acp {
         if self.settling {
             out.quiet = Some(SETTLED);
         }
+        self.desk.hush(out);
     }
 
     fn quiet(&mut self, out: &mut Out) {
@@ -324,7 +327,7 @@ impl Codec for Acp {
                 self.request("session/prompt", &params, Purpose::Prompt, out);
             }
             Command::Steer { .. } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 return Err(Refused::Unsupported);
             }
             Command::Interrupt => {

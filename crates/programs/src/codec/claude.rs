@@ -1,17 +1,18 @@
 //! Claude Code: `stream-json` both ways, with control requests in both directions.
 //!
 //! Our tools reach it in the conversation itself, as an MCP server whose frames travel in control requests ([`mcp`]).
+//! What it asks of us is in [`requests`].
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::desk::Desk;
-use super::{
-    CallId, Codec, Command, Decision, Event, Fault, Out, Outcome, Permission, Question, Refused,
-    RequestId, Usage, diff, rpc, words,
-};
+use super::{Codec, Command, Event, Fault, Out, Outcome, Refused, Usage, rpc, words};
 use crate::toolbox::ToolSpec;
 
 mod mcp;
+mod requests;
+
+use requests::Open;
 
 /// The name under which our tools are known to it: `mcp__orchestrator__answer`.
 const SERVER: &str = "orchestrator";
@@ -40,14 +41,6 @@ pub struct Claude {
     spent: f64,
 }
 
-/// What an answer needs.
-#[derive(Debug)]
-enum Open {
-    Permission { input: Value, suggestions: Value },
-    Question { input: Value },
-    Call { id: Value },
-}
-
 impl Claude {
     pub fn new(setup: Setup) -> Self {
         Self { setup, desk: Desk::new(), requests: 0, streamed: None, model: None, spent: 0.0 }
@@ -72,89 +65,6 @@ impl Claude {
         }
     }
 
-    fn asked(&mut self, frame: &Value, out: &mut Out) {
-        let Some(id) = frame["request_id"].as_str() else {
-            return out.tell(Event::Garbage { why: "a control request without an id".to_owned() });
-        };
-        let request = &frame["request"];
-        match request["subtype"].as_str() {
-            Some("can_use_tool") => self.permission(id, request, out),
-            Some("mcp_message") if request["server_name"] == SERVER => {
-                self.tool_frame(id, &request["message"], out);
-            }
-            other => {
-                let why = format!(
-                    "Unsupported control request: {}",
-                    other.unwrap_or("without a subtype")
-                );
-                refuse(id, &why, out);
-            }
-        }
-    }
-
-    fn permission(&mut self, id: &str, request: &Value, out: &mut Out) {
-        let tool = request["tool_name"].as_str().unwrap_or_default();
-        let input = &request["input"];
-        if tool.strip_prefix(OURS).is_some_and(|tool| self.gives(tool)) {
-            return respond(id, &json!({"behavior": "allow", "updatedInput": input}), out);
-        }
-        if !self.desk.can_open(id) {
-            return refuse(id, "nobody can be asked now", out);
-        }
-        let request_id = RequestId(id.to_owned());
-        let (open, event) = if tool == "AskUserQuestion" {
-            let items = questions(input);
-            (
-                Open::Question { input: input.clone() },
-                Event::Question { request: request_id, items },
-            )
-        } else {
-            let suggestions = request["permission_suggestions"].clone();
-            let event = Event::Permission(Permission {
-                request: request_id,
-                tool: tool.to_owned(),
-                title: words::title(tool, input),
-                input: input.clone(),
-                command: input["command"].as_str().map(str::to_owned),
-                folder: input["cwd"].as_str().map(str::to_owned),
-                diff: diff::of_input(input),
-                can_remember: suggestions.as_array().is_some_and(|all| !all.is_empty()),
-            });
-            (Open::Permission { input: input.clone(), suggestions }, event)
-        };
-        self.desk.open(id.to_owned(), open, event, out);
-    }
-
-    fn tool_frame(&mut self, id: &str, message: &Value, out: &mut Out) {
-        let Some(call) = mcp::call(message) else {
-            return respond(id, &mcp::answer(message, &self.setup.tools), out);
-        };
-        let (tool, arguments) = match call {
-            Ok((tool, _)) if !self.gives(&tool) => {
-                let why = format!("there is no tool `{tool}`");
-                out.tell(Event::Garbage {
-                    why: format!("it called a tool that it does not have: {why}"),
-                });
-                return respond(id, &mcp::result(&message["id"], Err(why)), out);
-            }
-            Ok(call) => call,
-            Err(why) => {
-                out.tell(Event::Garbage { why: format!("it called a tool wrongly: {why}") });
-                return respond(id, &mcp::result(&message["id"], Err(why)), out);
-            }
-        };
-        if !self.desk.can_open(id) {
-            let why = "tools can be used only while a message is being answered".to_owned();
-            return respond(id, &mcp::result(&message["id"], Err(why)), out);
-        }
-        let event = Event::Call { call: CallId(id.to_owned()), tool, arguments };
-        self.desk.open(id.to_owned(), Open::Call { id: message["id"].clone() }, event, out);
-    }
-
-    fn gives(&self, tool: &str) -> bool {
-        self.setup.tools.iter().any(|spec| spec.name == tool)
-    }
-
     /// A piece of a message. What a subagent says is part of the tool that it is.
     fn piece(&mut self, frame: &Value, out: &mut Out) {
         if !frame["parent_tool_use_id"].is_null() {
@@ -166,18 +76,12 @@ impl Claude {
                 self.streamed = event["message"]["id"].as_str().map(str::to_owned);
             }
             (Some("content_block_delta"), Some("text_delta")) => {
-                self.say(Event::Text, &delta["text"], out);
+                self.desk.say(Event::Text, &delta["text"], out);
             }
             (Some("content_block_delta"), Some("thinking_delta")) => {
-                self.say(Event::Thinking, &delta["thinking"], out);
+                self.desk.say(Event::Thinking, &delta["thinking"], out);
             }
             _ => {}
-        }
-    }
-
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
         }
     }
 
@@ -191,8 +95,10 @@ impl Claude {
         }
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
-                Some("text") if !told => self.say(Event::Text, &block["text"], out),
-                Some("thinking") if !told => self.say(Event::Thinking, &block["thinking"], out),
+                Some("text") if !told => self.desk.say(Event::Text, &block["text"], out),
+                Some("thinking") if !told => {
+                    self.desk.say(Event::Thinking, &block["thinking"], out);
+                }
                 Some("tool_use") => {
                     let name = block["name"].as_str().unwrap_or_default();
                     let input = &block["input"];
@@ -281,58 +187,6 @@ impl Claude {
             || cost.is_some_and(|cost| cost > 0.0);
         used.then_some(usage)
     }
-
-    fn decide(&mut self, id: &str, decision: Decision, out: &mut Out) -> Result<(), Refused> {
-        let answer = match (self.desk.peek(id)?, decision) {
-            (Open::Permission { .. } | Open::Question { .. }, Decision::Reject { why }) => {
-                let why = if why.is_empty() { "The user said no.".to_owned() } else { why };
-                json!({"behavior": "deny", "message": why})
-            }
-            (Open::Permission { input, .. }, Decision::Once) => {
-                json!({"behavior": "allow", "updatedInput": input})
-            }
-            (Open::Permission { input, suggestions }, Decision::Always) => {
-                let rules = for_the_session(suggestions);
-                json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": rules})
-            }
-            (Open::Question { .. }, Decision::Once | Decision::Always) => {
-                return Err(Refused::Unsupported);
-            }
-            (Open::Call { .. }, _) => return Err(Refused::Unknown),
-        };
-        self.desk.answered(id);
-        respond(id, &answer, out);
-        Ok(())
-    }
-
-    fn answer(&mut self, id: &str, answers: Vec<String>, out: &mut Out) -> Result<(), Refused> {
-        let input = match self.desk.peek(id)? {
-            Open::Question { input } => input,
-            Open::Permission { .. } => return Err(Refused::Unsupported),
-            Open::Call { .. } => return Err(Refused::Unknown),
-        };
-        let texts = questions(input).into_iter().map(|question| question.text);
-        let answers: Map<String, Value> = texts.zip(answers.into_iter().map(Value::from)).collect();
-        let mut input = input.clone();
-        if let Some(input) = input.as_object_mut() {
-            input.insert("answers".to_owned(), Value::Object(answers));
-        }
-        self.desk.answered(id);
-        respond(id, &json!({"behavior": "allow", "updatedInput": input}), out);
-        Ok(())
-    }
-
-    fn give_back(
-        &mut self,
-        id: &str,
-        result: Result<String, String>,
-        out: &mut Out,
-    ) -> Result<(), Refused> {
-        let Open::Call { id: message } = self.desk.peek(id)? else { return Err(Refused::Unknown) };
-        respond(id, &mcp::result(message, result), out);
-        self.desk.answered(id);
-        Ok(())
-    }
 }
 
 impl Codec for Claude {
@@ -372,6 +226,7 @@ impl Codec for Claude {
             Some(_) => {}
             None => out.tell(Event::Garbage { why: "a frame without a type".to_owned() }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -382,7 +237,7 @@ impl Codec for Claude {
                 Ok(())
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 let message = json!({"role": "user", "content": text});
                 out.frame(&json!({"type": "user", "message": message, "priority": "next"}));
                 Ok(())
@@ -407,39 +262,4 @@ impl Codec for Claude {
     fn ended(&mut self, out: &mut Out) {
         self.desk.over(out);
     }
-}
-
-fn respond(id: &str, response: &Value, out: &mut Out) {
-    let response = json!({"subtype": "success", "request_id": id, "response": response});
-    out.frame(&json!({"type": "control_response", "response": response}));
-}
-
-fn refuse(id: &str, why: &str, out: &mut Out) {
-    let response = json!({"subtype": "error", "request_id": id, "error": why});
-    out.frame(&json!({"type": "control_response", "response": response}));
-}
-
-/// The rules it proposes for the user's files, kept only as long as it runs.
-fn for_the_session(suggestions: &Value) -> Value {
-    let mut rules = suggestions.clone();
-    for rule in rules.as_array_mut().into_iter().flatten() {
-        if let Some(rule) = rule.as_object_mut() {
-            rule.insert("destination".to_owned(), json!("session"));
-        }
-    }
-    rules
-}
-
-fn questions(input: &Value) -> Vec<Question> {
-    let question = |item: &Value| {
-        let labels = item["options"].as_array().into_iter().flatten();
-        Question {
-            text: item["question"].as_str().unwrap_or_default().to_owned(),
-            options: labels
-                .filter_map(|option| option["label"].as_str())
-                .map(str::to_owned)
-                .collect(),
-        }
-    };
-    input["questions"].as_array().into_iter().flatten().map(question).collect()
 }

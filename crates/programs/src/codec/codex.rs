@@ -60,7 +60,8 @@ enum Purpose {
     Initialize,
     Resume,
     Thread,
-    Turn,
+    /// The turn of this number.
+    Turn(u64),
     Steer(String),
     Nothing,
 }
@@ -136,15 +137,16 @@ impl Codex {
             (Purpose::Initialize | Purpose::Thread, Err(failure)) => {
                 self.desk.unfit(Fault::of_text(&failure.message), failure.message, out);
             }
-            (Purpose::Turn, Ok(result)) => self.turn_named(&result["turn"]["id"], out),
-            (Purpose::Turn, Err(failure)) if self.turn.is_none() => {
+            (Purpose::Turn(turn), _) if turn != self.desk.turn() => {}
+            (Purpose::Turn(_), Ok(result)) => self.turn_named(&result["turn"]["id"], out),
+            (Purpose::Turn(_), Err(failure)) if self.turn.is_none() => {
                 let fault = Fault::of_text(&failure.message);
                 self.end(Outcome::Failed { fault, why: failure.message }, out);
             }
             (Purpose::Steer(text), Err(_)) if self.unsaid.len() < REMEMBERED => {
-                self.unsaid.push(text)
+                self.unsaid.push(text);
             }
-            (Purpose::Turn | Purpose::Steer(_), Err(_))
+            (Purpose::Turn(_) | Purpose::Steer(_), Err(_))
             | (Purpose::Steer(_) | Purpose::Nothing, _) => {}
         }
     }
@@ -191,14 +193,16 @@ impl Codex {
             "turn/started" => self.turn_named(&params["turn"]["id"], out),
             "item/agentMessage/delta" => {
                 self.streamed = params["itemId"].as_str().map(str::to_owned);
-                self.say(Event::Text, &params["delta"], out);
+                self.desk.say(Event::Text, &params["delta"], out);
             }
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.say(Event::Thinking, &params["delta"], out);
+                self.desk.say(Event::Thinking, &params["delta"], out);
             }
             "item/started" => self.item_started(&params["item"], out),
             "item/completed" => self.item_completed(&params["item"], out),
-            "thread/tokenUsage/updated" => self.count(&params["tokenUsage"]["last"]),
+            "thread/tokenUsage/updated" if self.desk.running() => {
+                self.count(&params["tokenUsage"]["last"]);
+            }
             "serverRequest/resolved" => self.desk.withdraw(&rpc::name(&params["requestId"]), out),
             "error" if params["willRetry"] == true => {
                 let error = &params["error"];
@@ -209,12 +213,6 @@ impl Codex {
             }
             "turn/completed" => self.completed(&params["turn"], out),
             _ => {}
-        }
-    }
-
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
         }
     }
 
@@ -254,7 +252,7 @@ impl Codex {
     fn item_completed(&mut self, item: &Value, out: &mut Out) {
         let Some(id) = item["id"].as_str() else { return };
         if item["type"] == "agentMessage" && self.streamed.as_deref() != Some(id) {
-            self.say(Event::Text, &item["text"], out);
+            self.desk.say(Event::Text, &item["text"], out);
         }
         let success = item["status"] == "completed" && item["exitCode"].as_i64().unwrap_or(0) == 0;
         let output = item["aggregatedOutput"].as_str().map(str::to_owned);
@@ -274,7 +272,7 @@ impl Codex {
 
     fn completed(&mut self, turn: &Value, out: &mut Out) {
         let other = self.turn.is_some() && self.turn.as_deref() != turn["id"].as_str();
-        if other || !self.desk.running() {
+        if other {
             return;
         }
         let outcome = match turn["status"].as_str() {
@@ -295,6 +293,9 @@ impl Codex {
     }
 
     fn end(&mut self, outcome: Outcome, out: &mut Out) {
+        if !self.desk.running() {
+            return;
+        }
         let usage = std::mem::take(&mut self.usage);
         if usage != Usage::default() {
             out.tell(Event::Usage(Usage { model: self.model.clone(), ..usage }));
@@ -333,6 +334,7 @@ impl Codec for Codex {
             Ok(Frame::Notice { method, params }) => self.notice(&method, &params, out),
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -341,10 +343,10 @@ impl Codec for Codex {
                 self.desk.begin()?;
                 let text = words::joined(&mut self.unsaid, text);
                 let params = json!({"threadId": self.desk.session(), "input": input(&text)});
-                self.request("turn/start", &params, Purpose::Turn, out);
+                self.request("turn/start", &params, Purpose::Turn(self.desk.turn()), out);
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.steer(text, out);
             }
             Command::Interrupt => {

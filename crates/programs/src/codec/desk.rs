@@ -13,6 +13,8 @@ const OPEN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Desk<R> {
     stage: Stage,
+    /// How many turns there were, with the one that runs.
+    turns: u64,
     /// [`super::Command::Close`] was given.
     closing: bool,
     open: BTreeMap<String, R>,
@@ -35,6 +37,7 @@ impl<R> Desk<R> {
     pub(super) fn new() -> Self {
         Self {
             stage: Stage::Starting,
+            turns: 0,
             closing: false,
             open: BTreeMap::new(),
             tools: BTreeSet::new(),
@@ -75,21 +78,18 @@ impl<R> Desk<R> {
     /// Whether a turn can begin.
     pub(super) fn idle(&self) -> Result<(), Refused> {
         match self.stage {
-            Stage::Starting if !self.closing => Err(Refused::NotReady),
-            Stage::Idle if !self.closing => Ok(()),
-            Stage::Turn | Stage::Stopping if !self.closing => Err(Refused::Busy),
-            Stage::Starting
-            | Stage::Idle
-            | Stage::Turn
-            | Stage::Stopping
-            | Stage::Unfit
-            | Stage::Over => Err(Refused::Closed),
+            _ if self.closing => Err(Refused::Closed),
+            Stage::Starting => Err(Refused::NotReady),
+            Stage::Idle => Ok(()),
+            Stage::Turn | Stage::Stopping => Err(Refused::Busy),
+            Stage::Unfit | Stage::Over => Err(Refused::Closed),
         }
     }
 
     pub(super) fn begin(&mut self) -> Result<(), Refused> {
         self.idle()?;
         self.stage = Stage::Turn;
+        self.turns += 1;
         Ok(())
     }
 
@@ -97,27 +97,35 @@ impl<R> Desk<R> {
         matches!(self.stage, Stage::Turn | Stage::Stopping)
     }
 
+    /// The number of the turn that runs or ran last.
+    pub(super) fn turn(&self) -> u64 {
+        self.turns
+    }
+
     /// Whether the turn that runs was told to end.
     pub(super) fn stopping(&self) -> bool {
         self.stage == Stage::Stopping
     }
 
-    /// Whether a turn runs, as an answer to a command that needs one.
-    pub(super) fn busy(&self) -> Result<(), Refused> {
+    /// Whether a word can be put into a turn; one that is about to end takes none.
+    pub(super) fn steerable(&self) -> Result<(), Refused> {
         match self.stage {
+            _ if self.closing => Err(Refused::Closed),
             Stage::Starting => Err(Refused::NotReady),
-            Stage::Idle => Err(Refused::Idle),
-            Stage::Turn | Stage::Stopping => Ok(()),
+            Stage::Idle | Stage::Stopping => Err(Refused::Idle),
+            Stage::Turn => Ok(()),
             Stage::Unfit | Stage::Over => Err(Refused::Closed),
         }
     }
 
     /// The turn is to end; true if that is news.
     pub(super) fn stop(&mut self) -> Result<bool, Refused> {
-        self.busy()?;
-        let news = self.stage == Stage::Turn;
+        if self.stopping() && !self.closing {
+            return Ok(false);
+        }
+        self.steerable()?;
         self.stage = Stage::Stopping;
-        Ok(news)
+        Ok(true)
     }
 
     /// Nothing more is said to it; true if that is news.
@@ -126,6 +134,13 @@ impl<R> Desk<R> {
             return Err(Refused::Closed);
         }
         Ok(!std::mem::replace(&mut self.closing, true))
+    }
+
+    /// Once its input is closed, nothing is written any more.
+    pub(super) fn hush(&self, out: &mut Out) {
+        if self.closing {
+            out.write.clear();
+        }
     }
 
     /// Whether one more request can be opened under this id; if not, the program is to be told so.
@@ -145,7 +160,7 @@ impl<R> Desk<R> {
     }
 
     pub(super) fn peek(&self, id: &str) -> Result<&R, Refused> {
-        if self.stage == Stage::Over {
+        if self.closing || self.stage == Stage::Over {
             return Err(Refused::Closed);
         }
         self.open.get(id).ok_or(Refused::Unknown)
@@ -208,6 +223,13 @@ impl<R> Desk<R> {
     pub(super) fn tell(&self, event: Event, out: &mut Out) {
         if self.running() {
             out.tell(event);
+        }
+    }
+
+    /// A piece of text or of thinking.
+    pub(super) fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
+        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
+            self.tell(kind(text.to_owned()), out);
         }
     }
 

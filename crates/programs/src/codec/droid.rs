@@ -53,7 +53,8 @@ enum Purpose {
     New,
     /// Taking up the conversation of this name.
     Load(String),
-    Say,
+    /// The message of the turn of this number.
+    Say(u64),
     Steer(String),
     Nothing,
 }
@@ -107,7 +108,7 @@ impl Droid {
             (Purpose::New, Ok(result)) => match result["sessionId"].as_str() {
                 Some(session) => self.opened(session, &result, out),
                 None => {
-                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out)
+                    self.desk.unfit(Fault::Other, "it began a conversation without a name", out);
                 }
             },
             (Purpose::Load(session), Ok(result)) => self.opened(&session, &result, out),
@@ -115,12 +116,12 @@ impl Droid {
             (Purpose::New, Err(failure)) => {
                 self.desk.unfit(Fault::of_text(&failure.message), failure.message, out);
             }
-            (Purpose::Say, Err(failure)) => {
+            (Purpose::Say(turn), Err(failure)) if turn == self.desk.turn() => {
                 let fault = Fault::of_text(&failure.message);
                 self.end(Outcome::Failed { fault, why: failure.message }, out);
             }
             (Purpose::Steer(text), Err(_)) => self.keep(text),
-            (Purpose::Say | Purpose::Steer(_) | Purpose::Nothing, _) => {}
+            (Purpose::Say(_) | Purpose::Steer(_) | Purpose::Nothing, _) => {}
         }
     }
 
@@ -140,11 +141,19 @@ impl Droid {
         match note["type"].as_str() {
             Some("assistant_text_delta") => {
                 self.streamed = note["messageId"].as_str().map(str::to_owned);
-                self.say(Event::Text, &note["textDelta"], out);
+                self.desk.say(Event::Text, &note["textDelta"], out);
             }
-            Some("thinking_text_delta") => self.say(Event::Thinking, &note["textDelta"], out),
+            Some("thinking_text_delta") => self.desk.say(Event::Thinking, &note["textDelta"], out),
             Some("create_message") => self.message(&note["message"], out),
             Some("tool_call") => self.tool(&note["toolUse"], out),
+            Some("tool_execution_phase_changed") if note["phase"] == "executing" => {
+                // One without any input was not told before.
+                if let (Some(id), Some(name)) =
+                    (note["toolUseId"].as_str(), note["toolName"].as_str())
+                {
+                    self.desk.tool(id, name, name.to_owned(), json!({}), out);
+                }
+            }
             Some("tool_result") => {
                 let id = note["toolUseId"].as_str().unwrap_or_default();
                 let output = words::content(&note["content"]);
@@ -164,12 +173,6 @@ impl Droid {
         }
     }
 
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
-        }
-    }
-
     fn message(&mut self, message: &Value, out: &mut Out) {
         if message["role"] != "assistant" {
             return;
@@ -177,7 +180,7 @@ impl Droid {
         let told = self.streamed.is_some() && self.streamed.as_deref() == message["id"].as_str();
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str() {
-                Some("text") if !told => self.say(Event::Text, &block["text"], out),
+                Some("text") if !told => self.desk.say(Event::Text, &block["text"], out),
                 Some("tool_use") => self.tool(block, out),
                 _ => {}
             }
@@ -262,6 +265,7 @@ impl Codec for Droid {
             Ok(Frame::Notice { .. }) => {}
             Err(why) => out.tell(Event::Garbage { why }),
         }
+        self.desk.hush(out);
     }
 
     fn command(&mut self, command: Command, out: &mut Out) -> Result<(), Refused> {
@@ -269,10 +273,15 @@ impl Codec for Droid {
             Command::Say { text } => {
                 self.desk.begin()?;
                 let text = words::joined(&mut self.unsaid, text);
-                self.request("add_user_message", &json!({"text": text}), Purpose::Say, out);
+                self.request(
+                    "add_user_message",
+                    &json!({"text": text}),
+                    Purpose::Say(self.desk.turn()),
+                    out,
+                );
             }
             Command::Steer { text } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 self.request("add_user_message", &json!({"text": text}), Purpose::Steer(text), out);
             }
             Command::Interrupt => {

@@ -3,7 +3,7 @@
 use super::Fault;
 
 /// Words by which a failure is known, in the order in which they count.
-const WORDS: [(Fault, &[&str]); 3] = [
+const WORDS: [(Fault, &[&str]); 4] = [
     (
         Fault::Login,
         &[
@@ -35,6 +35,7 @@ const WORDS: [(Fault, &[&str]); 3] = [
             "fetch failed",
         ],
     ),
+    (Fault::Refused, &["invalid_request", "invalid request"]),
 ];
 
 impl Fault {

@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use regex::{Regex, RegexBuilder};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::calls::{self, Call};
 use super::desk::Desk;
 use super::{CallId, Codec, Command, Event, Out, Outcome, Refused, Signal};
 use crate::kind::Unusable;
@@ -88,9 +89,22 @@ impl Line {
     }
 
     fn called(&mut self, payload: &str, out: &mut Out) {
-        let (tool, arguments) = match self.parse(payload) {
+        let payload = serde_json::from_str::<Value>(payload);
+        let config = &self.setup.config;
+        let tool =
+            payload.as_ref().ok().and_then(|call| config::at(call, &config.tool_path).as_str());
+        let tool = tool.map(str::to_owned);
+        let call = match &payload {
+            Ok(call) => {
+                let (tool, arguments) =
+                    (config::at(call, &config.tool_path), config::at(call, &config.args_path));
+                calls::read(tool, arguments, &self.setup.tools)
+            }
+            Err(error) => Err(format!("the tool call is not JSON: {error}")),
+        };
+        let Call { tool, arguments } = match call {
             Ok(call) => call,
-            Err((tool, why)) => {
+            Err(why) => {
                 self.give(tool.as_deref(), &Err(why.clone()), out);
                 return out.tell(Event::Garbage { why });
             }
@@ -103,33 +117,6 @@ impl Line {
         }
         let event = Event::Call { call: CallId(id.clone()), tool: tool.clone(), arguments };
         self.desk.open(id, Open { tool }, event, out);
-    }
-
-    /// The tool and its arguments; or what is wrong, with the tool as far as it is known.
-    fn parse(
-        &self,
-        payload: &str,
-    ) -> Result<(String, Map<String, Value>), (Option<String>, String)> {
-        let config = &self.setup.config;
-        let payload: Value = serde_json::from_str(payload)
-            .map_err(|error| (None, format!("the tool call is not JSON: {error}")))?;
-        let Some(tool) = config::at(&payload, &config.tool_path).as_str() else {
-            return Err((
-                None,
-                format!("the tool call has no tool's name at `{}`", config.tool_path),
-            ));
-        };
-        if !self.setup.tools.iter().any(|spec| spec.name == tool) {
-            return Err((Some(tool.to_owned()), format!("there is no tool `{tool}`")));
-        }
-        match config::at(&payload, &config.args_path) {
-            Value::Null => Ok((tool.to_owned(), Map::new())),
-            Value::Object(arguments) => Ok((tool.to_owned(), arguments.clone())),
-            _ => {
-                let why = format!("the arguments at `{}` must be an object", config.args_path);
-                Err((Some(tool.to_owned()), why))
-            }
-        }
     }
 
     fn give(&self, tool: Option<&str>, result: &Result<String, String>, out: &mut Out) {
@@ -159,7 +146,7 @@ impl Line {
                 out.write.extend_from_slice(line.as_bytes());
             }
             Command::Steer { .. } => {
-                self.desk.busy()?;
+                self.desk.steerable()?;
                 return Err(Refused::Unsupported);
             }
             Command::Interrupt => {
@@ -218,6 +205,7 @@ impl Codec for Line {
             self.desk.tell(Event::Text(format!("{line}\n")), out);
         }
         self.watch(out);
+        self.desk.hush(out);
     }
 
     fn quiet(&mut self, out: &mut Out) {

@@ -60,7 +60,8 @@ pub(super) fn object(line: &[u8]) -> Result<Value, String> {
 
 fn failure(error: &Value) -> Failure {
     let message = error["message"].as_str().unwrap_or("it failed without a word");
-    let details = error["data"]["details"].as_str().or_else(|| error["data"].as_str());
+    let data = &error["data"];
+    let details = [&data["details"], &data["message"], data].into_iter().find_map(Value::as_str);
     Failure {
         code: error["code"].as_i64().unwrap_or_default(),
         message: details.map_or_else(|| message.to_owned(), |more| format!("{message}: {more}")),

@@ -34,19 +34,15 @@ pub(super) struct Held {
 impl Acp {
     pub(super) fn update(&mut self, update: &Value, out: &mut Out) {
         match update["sessionUpdate"].as_str() {
-            Some("agent_message_chunk") => self.say(Event::Text, &update["content"]["text"], out),
+            Some("agent_message_chunk") => {
+                self.desk.say(Event::Text, &update["content"]["text"], out);
+            }
             Some("agent_thought_chunk") => {
-                self.say(Event::Thinking, &update["content"]["text"], out)
+                self.desk.say(Event::Thinking, &update["content"]["text"], out);
             }
             Some("tool_call" | "tool_call_update") => self.tool(update, out),
             Some("usage_update") => self.usage.note(update),
             _ => {}
-        }
-    }
-
-    fn say(&self, kind: fn(String) -> Event, text: &Value, out: &mut Out) {
-        if let Some(text) = text.as_str().filter(|text| !text.is_empty()) {
-            self.desk.tell(kind(text.to_owned()), out);
         }
     }
 

@@ -1,6 +1,6 @@
 //! An MCP server inside the conversation: what it is asked and what it answers.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::SERVER;
 use super::rpc::NO_METHOD;
@@ -8,23 +8,6 @@ use crate::toolbox::ToolSpec;
 
 /// What we speak when the other side does not say what it speaks.
 const VERSION: &str = "2025-06-18";
-
-/// A call of a tool, if the message is one; an error is for the agent to read.
-pub(super) fn call(message: &Value) -> Option<Result<(String, Map<String, Value>), String>> {
-    if message["method"] != "tools/call" {
-        return None;
-    }
-    let params = &message["params"];
-    let Some(tool) = params["name"].as_str() else {
-        return Some(Err("the tool has no name".to_owned()));
-    };
-    let arguments = match &params["arguments"] {
-        Value::Null => Map::new(),
-        Value::Object(arguments) => arguments.clone(),
-        _ => return Some(Err("the arguments must be an object".to_owned())),
-    };
-    Some(Ok((tool.to_owned(), arguments)))
-}
 
 /// The answer to everything but a call.
 pub(super) fn answer(message: &Value, tools: &[ToolSpec]) -> Value {

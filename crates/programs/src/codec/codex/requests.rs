@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Codex, rpc};
+use crate::codec::calls::{self, Call};
 use crate::codec::{
     CallId, Decision, Event, Fault, Out, Permission, Question, Refused, RequestId, diff as texts,
 };
-use crate::toolbox::ToolSpec;
 
 /// A change of files longer than this is not shown whole.
 const DIFF: usize = 256 * 1024;
@@ -63,7 +63,9 @@ impl Codex {
                 if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" =>
             {
                 let mut permission = asking(request, "mcpToolCall", params);
-                permission.title = params["message"].as_str().unwrap_or("use a tool").to_owned();
+                if let Some(message) = params["message"].as_str() {
+                    message.clone_into(&mut permission.title);
+                }
                 permission.can_remember = false;
                 (What::Tool, Event::Permission(permission))
             }
@@ -71,15 +73,17 @@ impl Codex {
                 let (names, items) = questions(params);
                 (What::Question(names), Event::Question { request, items })
             }
-            "item/tool/call" => match call(params, &self.setup.tools) {
-                Ok((tool, arguments)) => {
-                    (What::Call, Event::Call { call: CallId(name.clone()), tool, arguments })
+            "item/tool/call" => {
+                match calls::read(&params["tool"], &params["arguments"], &self.setup.tools) {
+                    Ok(Call { tool, arguments }) => {
+                        (What::Call, Event::Call { call: CallId(name.clone()), tool, arguments })
+                    }
+                    Err(why) => {
+                        out.tell(Event::Garbage { why: why.clone() });
+                        return respond(&id, &returned(Err(why)), out);
+                    }
                 }
-                Err(why) => {
-                    out.tell(Event::Garbage { why: format!("it called a tool wrongly: {why}") });
-                    return respond(&id, &returned(Err(why)), out);
-                }
-            },
+            }
             other => {
                 return refuse(&id, rpc::NO_METHOD, &format!("there is no method `{other}`"), out);
             }
@@ -168,23 +172,17 @@ impl Codex {
 pub(super) fn diff(changes: &Value) -> String {
     let mut all = String::new();
     for change in changes.as_array().into_iter().flatten() {
-        let (path, text) =
-            (change["path"].as_str().unwrap_or("?"), change["diff"].as_str().unwrap_or_default());
-        if all.len() + text.len() > DIFF {
-            all.push_str(&format!("--- a/{path}\n+++ b/{path}\n(too long to be shown)\n"));
-            continue;
-        }
-        match change["kind"]["type"].as_str() {
-            Some("add") => all.push_str(&texts::unified(path, "", text)),
-            Some("delete") => all.push_str(&texts::unified(path, text, "")),
-            _ => {
-                let name = path.trim_start_matches('/');
-                all.push_str(&format!("--- a/{name}\n+++ b/{name}\n{text}"));
-                if !text.ends_with('\n') {
-                    all.push('\n');
-                }
+        let path = change["path"].as_str().unwrap_or_default().trim_start_matches('/');
+        let text = change["diff"].as_str().unwrap_or_default();
+        let shown = match change["kind"]["type"].as_str() {
+            _ if all.len() + text.len() > DIFF => {
+                format!("--- a/{path}\n+++ b/{path}\n(too long to be shown)\n")
             }
-        }
+            Some("add") => texts::unified(path, "", text),
+            Some("delete") => texts::unified(path, text, ""),
+            _ => format!("--- a/{path}\n+++ b/{path}\n{}\n", text.trim_end_matches('\n')),
+        };
+        all.push_str(&shown);
     }
     all
 }
@@ -209,17 +207,8 @@ pub(super) fn fault(error: &Value) -> Fault {
                     | "responseStreamDisconnected",
                 ),
             ) => Fault::Unreachable,
-            (None, _) => in_text(error["message"].as_str().unwrap_or_default()),
+            (None, _) => Fault::of_text(error["message"].as_str().unwrap_or_default()),
         },
-    }
-}
-
-/// The model service's own answer often stands in the text.
-fn in_text(message: &str) -> Fault {
-    let answer: Value = serde_json::from_str(message).unwrap_or_default();
-    match answer["error"]["type"].as_str() {
-        Some("invalid_request_error") => Fault::Refused,
-        _ => Fault::of_text(message),
     }
 }
 
@@ -245,18 +234,6 @@ fn questions(params: &Value) -> (Vec<String>, Vec<Question>) {
         (item["id"].as_str().unwrap_or_default().to_owned(), Question { text, options })
     };
     params["questions"].as_array().into_iter().flatten().map(question).unzip()
-}
-
-fn call(params: &Value, tools: &[ToolSpec]) -> Result<(String, Map<String, Value>), String> {
-    let tool = params["tool"].as_str().ok_or("the tool has no name")?;
-    if !tools.iter().any(|spec| spec.name == tool) {
-        return Err(format!("there is no tool `{tool}`"));
-    }
-    match &params["arguments"] {
-        Value::Null => Ok((tool.to_owned(), Map::new())),
-        Value::Object(arguments) => Ok((tool.to_owned(), arguments.clone())),
-        _ => Err("the arguments must be an object".to_owned()),
-    }
 }
 
 fn returned(result: Result<String, String>) -> Value {
