@@ -6,8 +6,12 @@
 //! on its standard input and output ([`stdio`]). It is started often and waits long, so it has no runtime.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
+
+use serde_json::Map;
 
 use crate::toolbox::{Reason, Refusal};
 
@@ -55,26 +59,23 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn run(mut arguments: Vec<String>, channels: &Channels) -> Result<String, Failure> {
-    if arguments.is_empty() || ["--help", "-h", "help"].contains(&arguments[0].as_str()) {
-        return Ok(help::all(&channels.tools(&Recall::default())?));
-    }
-    let words = arguments.split_off(1);
-    let name = arguments.remove(0);
+fn run(arguments: Vec<String>, channels: &Channels) -> Result<String, Failure> {
+    let mut words = arguments.into_iter();
+    let name = words.next().unwrap_or_default();
     if name == "mcp" {
         return stdio::serve(channels.clone(), io::stdin().lock()).map(|()| String::new());
     }
     let tools = channels.tools(&Recall::default())?;
-    let said = match tools.iter().find(|tool| tool.name == name) {
-        Some(tool) => words::read(tool, words, input)
-            .map_err(|why| Failure::Usage(format!("{why}\nSee `orchestrator {name} --help`")))?,
+    if ["", "--help", "-h", "help"].contains(&name.as_str()) {
+        return Ok(help::all(&tools));
+    }
+    let Some(tool) = tools.iter().find(|tool| tool.name == name) else {
         // The server says which there are, and takes note.
-        None => Said::Call(serde_json::Map::new()),
+        return channels.call(&name, Map::new(), &Recall::default());
     };
-    match said {
-        Said::Help => {
-            Ok(tools.iter().find(|tool| tool.name == name).map_or_else(String::new, help::one))
-        }
+    let wrong = |why| Failure::Usage(format!("{why}\nSee `orchestrator {name} --help`"));
+    match words::read(tool, words.collect(), input).map_err(wrong)? {
+        Said::Help => Ok(help::one(tool)),
         Said::Call(arguments) => channels.call(&name, arguments, &Recall::default()),
     }
 }
@@ -91,8 +92,8 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::No(why) | Self::Usage(why) | Self::Away(why) | Self::Late(why) => f.write_str(why),
             Self::Denied => f.write_str(
@@ -131,7 +132,7 @@ fn input() -> Result<String, String> {
     if bytes.len() as u64 > INPUT {
         return Err(format!("standard input is longer than {INPUT} bytes"));
     }
-    let mut text = text(std::os::unix::ffi::OsStringExt::from_vec(bytes));
+    let mut text = text(OsString::from_vec(bytes));
     if text.ends_with('\n') {
         text.pop();
     }

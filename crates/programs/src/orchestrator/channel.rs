@@ -88,25 +88,21 @@ impl Channels {
             return Err(Failure::Denied);
         }
         let mut tried = Vec::new();
-        match self.connect(&mut tried) {
-            Some(line) => self.ask(line, tool, arguments, patience, recall),
-            None => match &self.spool {
-                Some(folder) => {
-                    let (token, tool) = (self.token.clone(), tool.map(str::to_owned));
-                    let letter = Letter { token, tool, arguments };
-                    spool::send(folder, &letter, patience, recall).map_err(
-                        |failure| match failure {
-                            Failure::Away(why) => away(tried, why),
-                            Failure::No(_)
-                            | Failure::Usage(_)
-                            | Failure::Denied
-                            | Failure::Late(_) => failure,
-                        },
-                    )
-                }
-                None => Err(away(tried, "ORCH_SPOOL: not set".to_owned())),
-            },
+        if let Some(line) = self.connect(&mut tried) {
+            return self.ask(line, tool, arguments, patience, recall);
         }
+        let (token, tool) = (self.token.clone(), tool.map(str::to_owned));
+        let letter = Letter { token, tool, arguments };
+        let answered = match &self.spool {
+            Some(folder) => spool::send(folder, &letter, patience, recall),
+            None => Err(Failure::Away("not set".to_owned())),
+        };
+        if let Err(Failure::Away(why)) = answered {
+            tried.push(format!("ORCH_SPOOL: {why}"));
+            let why = format!("the server cannot be reached ({})", tried.join("; "));
+            return Err(Failure::Away(why));
+        }
+        answered
     }
 
     fn connect(&self, tried: &mut Vec<String>) -> Option<Line> {
@@ -250,9 +246,4 @@ fn dial(url: &str) -> io::Result<TcpStream> {
     let place = rest.split('/').next().unwrap_or_default();
     let address = place.to_socket_addrs()?.next().ok_or_else(wrong)?;
     TcpStream::connect_timeout(&address, SHORT)
-}
-
-fn away(mut tried: Vec<String>, last: String) -> Failure {
-    tried.push(last);
-    Failure::Away(format!("the server cannot be reached ({})", tried.join("; ")))
 }

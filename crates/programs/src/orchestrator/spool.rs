@@ -31,7 +31,7 @@ pub(super) fn send(
     patience: Duration,
     recall: &Recall,
 ) -> Result<Reply, Failure> {
-    let away = |error: io::Error| Failure::Away(format!("ORCH_SPOOL: {error}"));
+    let away = |error: io::Error| Failure::Away(error.to_string());
     let files = Files::new(folder).map_err(away)?;
     // Held until the answer is there: when this process ends, the call is given up.
     let _held = files.write(letter).map_err(away)?;
@@ -40,20 +40,22 @@ pub(super) fn send(
         match fs::read(&files.result) {
             Ok(bytes) => {
                 return serde_json::from_slice(&bytes)
-                    .map_err(|error| Failure::Away(format!("ORCH_SPOOL: {error}")));
+                    .map_err(|error| Failure::Away(error.to_string()));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(away(error)),
         }
         // In this order, in which one follows the other: between two of them nothing can be missed.
         if !files.call.exists() && !files.taken.exists() && !files.result.exists() {
-            return Err(Failure::Away("ORCH_SPOOL: the server went away".to_owned()));
+            return Err(Failure::Away(
+                "the server went away; whether the call was carried out is not known".to_owned(),
+            ));
         }
         if recall.is_withdrawn() {
             return Err(Failure::No("the call was withdrawn".to_owned()));
         }
         if begun.elapsed() > TAKING && files.call.exists() {
-            return Err(Failure::Away("ORCH_SPOOL: nobody takes the call".to_owned()));
+            return Err(Failure::Away("nobody takes the call".to_owned()));
         }
         if begun.elapsed() > patience {
             return Err(Failure::Late(format!("no answer within {} s", patience.as_secs())));

@@ -121,18 +121,13 @@ fn check(
     let value = Value::Object(arguments);
     let faults: Vec<_> =
         validator.iter_errors(&value).take(FAULTS).map(|it| describe(&it)).collect();
-    match value {
-        Value::Object(arguments) if faults.is_empty() => Ok(arguments),
-        Value::Object(_)
-        | Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Array(_) => {
-            let right = schema::form(&tool.name, &tool.parameters);
-            Err(Refusal::new(Reason::Arguments, format!("{}. {right}", faults.join("; "))))
-        }
+    if let Value::Object(arguments) = value
+        && faults.is_empty()
+    {
+        return Ok(arguments);
     }
+    let right = schema::form(&tool.name, &tool.parameters);
+    Err(Refusal::new(Reason::Arguments, format!("{}. {right}", faults.join("; "))))
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other fault says enough by itself")]

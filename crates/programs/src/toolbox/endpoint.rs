@@ -56,6 +56,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct Endpoint {
     url: Option<String>,
+    toolbox: Arc<Checked>,
     /// The listeners, with their connections, and whoever watches the folder. They end before their places go.
     tasks: JoinSet<()>,
     _socket: Socket,
@@ -65,7 +66,7 @@ pub struct Endpoint {
 /// What all ways in share.
 #[derive(Debug)]
 pub(super) struct Desk {
-    pub(super) toolbox: Checked,
+    pub(super) toolbox: Arc<Checked>,
     pub(super) limits: Limits,
     token: SecretString,
 }
@@ -82,7 +83,8 @@ impl Endpoint {
     /// Opens it, within a runtime. Fails when a place cannot be made or a tool's schema is none.
     pub fn open(setup: Setup) -> io::Result<Self> {
         let Setup { socket, spool, loopback, token, toolbox, limits } = setup;
-        let desk = Arc::new(Desk { toolbox: Checked::new(toolbox, limits)?, limits, token });
+        let toolbox = Arc::new(Checked::new(toolbox, limits)?);
+        let desk = Arc::new(Desk { toolbox: Arc::clone(&toolbox), limits, token });
         let listener = at(&socket, listen(&socket))?;
         let socket = Socket(socket);
         let calls = at(&spool, Spool::make(&spool, Arc::clone(&desk)))?;
@@ -106,12 +108,17 @@ impl Endpoint {
         };
         tasks.spawn(serve(listener, router));
         tasks.spawn(calls.watch());
-        Ok(Self { url, tasks, _socket: socket, _folder: folder })
+        Ok(Self { url, toolbox, tasks, _socket: socket, _folder: folder })
     }
 
     /// Where it is on the loopback interface, such as `http://127.0.0.1:41234`; its MCP server is at `/mcp`.
     pub fn url(&self) -> Option<&str> {
         self.url.as_deref()
+    }
+
+    /// Its tools, for calls that come in the conversation itself: these count among the others.
+    pub fn toolbox(&self) -> Arc<Checked> {
+        Arc::clone(&self.toolbox)
     }
 
     /// Ends it; when this returns no call runs any more.

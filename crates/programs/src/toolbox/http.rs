@@ -3,6 +3,7 @@
 //! Whoever asks must call us by a name of this machine, come from no foreign page, and show the token; who does not
 //! learns nothing, not even which paths there are. A call lives in its connection: when that ends, it is given up.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use axum::{Json, Router};
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::endpoint::Desk;
 use super::mcp::{self, Asked};
@@ -25,7 +26,6 @@ use super::wire::{Body, Reason, Refusal, Reply};
 /// How long a request's body may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(30);
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
-const MCP_VERSION: &str = "mcp-protocol-version";
 
 pub(super) fn router(desk: Arc<Desk>) -> Router {
     Router::new()
@@ -68,18 +68,13 @@ async fn list(State(desk): State<Arc<Desk>>) -> Reply {
 }
 
 async fn call(State(desk): State<Arc<Desk>>, Path(tool): Path<String>, request: Request) -> Reply {
-    match read(&desk, request).await.and_then(|body| parse::<Body>(&body)) {
+    match read(&desk, request).await.and_then(|body| parse(&body)) {
         Ok(Body { arguments }) => desk.toolbox.run(&tool, arguments).await.into(),
         Err(refusal) => Reply::Error(refusal),
     }
 }
 
 async fn converse(State(desk): State<Arc<Desk>>, request: Request) -> Response {
-    let version = request.headers().get(MCP_VERSION);
-    if version.is_some_and(|version| !mcp::VERSIONS.iter().any(|known| version == known)) {
-        let why = format!("The versions of MCP that are spoken here: {}", mcp::VERSIONS.join(", "));
-        return (StatusCode::BAD_REQUEST, why).into_response();
-    }
     let body = match read(&desk, request).await {
         Ok(body) => body,
         Err(refusal) => return Reply::Error(refusal).into_response(),
@@ -95,7 +90,7 @@ async fn converse(State(desk): State<Arc<Desk>>, request: Request) -> Response {
             let called = async move {
                 let outcome = desk.toolbox.run(&tool, arguments).await;
                 let answer = id.called(outcome.map_err(|refusal| refusal.message));
-                Ok::<_, std::convert::Infallible>(Event::default().data(answer.to_string()))
+                Ok::<_, Infallible>(Event::default().data(answer.to_string()))
             };
             Sse::new(stream::once(called)).keep_alive(pulse).into_response()
         }
@@ -130,11 +125,12 @@ async fn read(desk: &Desk, request: Request) -> Result<Bytes, Refusal> {
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| {
-        let right = json!({"arguments": {"name": Value::from("value")}});
-        let message = format!("This is no call: {error}. Right is {right}");
+fn parse(body: &[u8]) -> Result<Body, Refusal> {
+    // As an object first: a list would do for what has only one field.
+    let object = serde_json::from_slice::<Map<String, Value>>(body);
+    object.and_then(|object| Body::deserialize(Value::Object(object))).map_err(|error| {
         tracing::info!(%error, "a tool call could not be read");
-        Refusal::new(Reason::Malformed, message)
+        let right = json!({"arguments": {"name": "value"}});
+        Refusal::new(Reason::Malformed, format!("This is no call: {error}. Right is {right}"))
     })
 }

@@ -76,7 +76,8 @@ pub fn ask(message: Value) -> Asked {
     }
 }
 
-/// Answers a message from start to end; none if nothing is to be said. Dropping it gives a call up.
+/// Answers a message from start to end; none if nothing is to be said. Dropping it gives a call up: whoever can have
+/// several under way asks with [`ask`] and drops what is [`Asked::Withdrawn`].
 pub async fn answer(toolbox: &dyn Toolbox, message: Value) -> Option<Value> {
     match ask(message) {
         Asked::Nothing | Asked::Withdrawn(_) => None,

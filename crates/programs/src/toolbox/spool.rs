@@ -24,8 +24,8 @@ use super::wire::{Letter, Reason, Refusal, Reply};
 
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_millis(100);
-/// A look may take this share of the time; one into a folder full of rubbish takes long, and the next waits longer.
-const SHARE: u32 = 10;
+/// After a look comes a pause of so many times as long: one into a folder full of rubbish takes its time.
+const SHARE: u32 = 4;
 /// How many calls are taken at one look.
 const TAKEN: usize = 256;
 /// How often it is asked whether whoever calls is still there.
