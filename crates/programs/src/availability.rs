@@ -115,7 +115,7 @@ fn is_let_in(access: &Access, wish: &Wish, home: &Path) -> bool {
     let set = |name: &&str| wish.environment.get(*name).is_some_and(|value| !value.is_empty());
     let stands = |folder: &Path| access.files.iter().any(|file| folder.join(file).is_file());
     given
-        || access.variables.iter().any(|name| set(name))
+        || access.variables.iter().any(set)
         || credentials.login.as_deref().is_some_and(stands)
         || stands(&home.join(access.folder))
 }

@@ -210,6 +210,27 @@ fn by_configuration_alone() {
     kinds::find("line").unwrap().codec(&line, &place()).unwrap();
 }
 
+/// CA-1.4: the agents of the guide can be started as they stand there.
+#[test]
+fn the_guide() {
+    let guide = include_str!("../../../docs/adding-an-agent.md");
+    let blocks = guide.split("```json").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let mut agents = 0;
+    for block in blocks {
+        let block: Value = serde_json::from_str(block).unwrap();
+        let runtime = block.pointer("/config/runtime").unwrap_or(&block);
+        let kind = kinds::find(runtime["kind"].as_str().unwrap()).unwrap();
+        let options = runtime["options"].as_object().cloned().unwrap_or_default();
+        let command = serde_json::from_value(runtime["command"].clone()).unwrap();
+        let credentials = Credentials::default();
+        let wish = Wish { command, options, credentials, ..wish() };
+        kind.launch(&wish, &place()).unwrap();
+        kind.codec(&wish, &place()).unwrap();
+        agents += 1;
+    }
+    assert_eq!(agents, 3);
+}
+
 /// CA-1.4: what is wrong in a configuration is told before anything is started.
 #[test]
 fn wrong_configurations() {

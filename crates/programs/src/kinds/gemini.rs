@@ -104,7 +104,7 @@ fn launch(wish: &Wish, place: &Place, mode: &[&str]) -> Launch {
         argv,
         environment: environment(&fixed, &wish.credentials, KEY, base_url, &wish.environment),
         files,
-        ready_within: Duration::from_secs(60),
+        ready_within: Duration::from_mins(1),
         stop: Signal::Terminate,
     }
 }

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::world::World;
 
 /// A program that says nothing for so long says nothing more. No test passes by it.
-const STUCK: Duration = Duration::from_secs(120);
+const STUCK: Duration = Duration::from_mins(2);
 
 pub(crate) struct Agent<'a> {
     world: &'a World,
@@ -26,6 +26,7 @@ pub(crate) struct Agent<'a> {
     events: VecDeque<Event>,
     quiet: Option<Duration>,
     session: Option<String>,
+    stop: Signal,
     /// Everything it wrote, for whoever must find out why a test fails.
     log: Vec<String>,
 }
@@ -33,6 +34,8 @@ pub(crate) struct Agent<'a> {
 /// What happened in a turn.
 pub(crate) struct Turn {
     pub(crate) said: String,
+    /// In how many pieces it came.
+    pub(crate) pieces: usize,
     pub(crate) asked: Vec<Permission>,
     /// How many tools of its own it used.
     pub(crate) tools: usize,
@@ -55,16 +58,17 @@ impl<'a> Agent<'a> {
             events: VecDeque::new(),
             quiet: None,
             session: None,
+            stop: launch.stop,
             log: Vec::new(),
         };
         let mut out = Out::default();
         agent.codec.start(&mut out);
         agent.carry_out(out).await;
         loop {
-            match agent.event().await {
-                Event::Ready { .. } => return agent,
-                Event::Unfit { why, .. } => panic!("{why}\n{}", agent.story()),
-                _ => {}
+            let event = agent.event().await;
+            assert!(!matches!(event, Event::Unfit { .. }), "{event:?}\n{}", agent.story());
+            if matches!(event, Event::Ready { .. }) {
+                return agent;
             }
         }
     }
@@ -76,11 +80,15 @@ impl<'a> Agent<'a> {
     }
 
     pub(crate) async fn rest_of_turn(&mut self, decision: &Decision) -> Turn {
-        let (mut said, mut asked, mut tools) = (String::new(), Vec::new(), 0);
+        let (mut said, mut asked) = (String::new(), Vec::new());
+        let (mut pieces, mut tools) = (0, 0);
         let mut usage = Usage::default();
         loop {
             match self.event().await {
-                Event::Text(text) => said.push_str(&text),
+                Event::Text(text) => {
+                    pieces += 1;
+                    said.push_str(&text);
+                }
                 Event::Usage(of_turn) => usage = of_turn,
                 Event::ToolEnded { .. } => tools += 1,
                 Event::Permission(permission) => {
@@ -92,7 +100,9 @@ impl<'a> Agent<'a> {
                     let result = self.world.tools.call(&tool, arguments).await;
                     self.command(Command::Return { call, result }).await;
                 }
-                Event::Ended(outcome) => return Turn { said, asked, tools, usage, outcome },
+                Event::Ended(outcome) => {
+                    return Turn { said, pieces, asked, tools, usage, outcome };
+                }
                 Event::Garbage { why } => panic!("{why}\n{}", self.story()),
                 Event::Ready { .. }
                 | Event::Unfit { .. }
@@ -122,16 +132,14 @@ impl<'a> Agent<'a> {
                 return event;
             }
             let mut out = Out::default();
-            match timeout(self.quiet.unwrap_or(STUCK), self.lines.next_segment()).await {
-                Ok(line) => match line.unwrap() {
-                    Some(line) => {
-                        self.log.push(String::from_utf8_lossy(&line).into_owned());
-                        self.codec.line(&line, &mut out);
-                    }
-                    None => panic!("it has ended\n{}", self.story()),
-                },
-                Err(_) if self.quiet.is_some() => self.codec.quiet(&mut out),
-                Err(_) => panic!("it says nothing any more\n{}", self.story()),
+            let line = timeout(self.quiet.unwrap_or(STUCK), self.lines.next_segment()).await;
+            if let Ok(line) = line {
+                let Some(line) = line.unwrap() else { panic!("it has ended\n{}", self.story()) };
+                self.log.push(String::from_utf8_lossy(&line).into_owned());
+                self.codec.line(&line, &mut out);
+            } else {
+                assert!(self.quiet.is_some(), "it says nothing any more\n{}", self.story());
+                self.codec.quiet(&mut out);
             }
             self.carry_out(out).await;
         }
@@ -145,11 +153,9 @@ impl<'a> Agent<'a> {
     pub(crate) async fn close(mut self) {
         self.command(Command::Close).await;
         self.stdin = None;
-        let stop =
-            self.world.cli.kind().launch(&self.world.wish(), &self.world.place).unwrap().stop;
         if timeout(Duration::from_secs(6), self.child.wait()).await.is_err() {
             let pid = self.child.id().unwrap().to_string();
-            let signal = match stop {
+            let signal = match self.stop {
                 Signal::Interrupt => "-INT",
                 Signal::Terminate => "-TERM",
             };

@@ -12,9 +12,10 @@ mod world;
 use artel_programs::availability::{Availability, look};
 use artel_programs::codec::{Command, Decision, Event, Fault, Outcome};
 use artel_programs::kind::{Credentials, Wish};
+use serde_json::{Value, json};
 
 use agent::Agent;
-use world::{CLAUDE, CODEX, Cli, DROID, GEMINI, World};
+use world::{ACP, CLAUDE, CODEX, Cli, DROID, GEMINI, LINE, World};
 
 macro_rules! proven {
     ($($(#[$meta:meta])* $name:ident: $proof:ident($cli:expr);)*) => {
@@ -64,6 +65,11 @@ proven! {
     gemini_cli_runs_unattended: runs_unattended(&GEMINI);
     /// CA-1.3: the same.
     factory_droid_runs_unattended: runs_unattended(&DROID);
+
+    /// CA-1.3, CA-1.4, CA-4.3: any program that speaks ACP, by configuration alone.
+    acp_by_data_alone: by_data_alone(&ACP);
+    /// CA-1.3, CA-1.4, CA-4.1: any program that speaks lines.
+    line_by_data_alone: by_lines(&LINE);
 
     /// CA-2.7: a process for one message.
     claude_code_alone: alone(&CLAUDE);
@@ -122,6 +128,9 @@ async fn talks(cli: &'static Cli) {
     let third = agent.turn("SAY-SOMETHING", &no()).await;
     assert_eq!(third.said, "Plain words.");
     assert_eq!((third.usage.input_tokens, third.usage.output_tokens), (1234, 56));
+    let long = agent.turn("TALK-FOR-LONG", &no()).await;
+    assert!(long.said.starts_with("One two") && long.said.ends_with("twenty."), "{}", long.said);
+    assert!(long.pieces > 1, "it is told while it is said");
     let asked = world.last_request();
     for part in ["PINEAPPLE", "hello from the shell", "SAY-SOMETHING", world::INSTRUCTIONS] {
         assert!(asked.contains(part), "{part} is missing in the last request");
@@ -193,6 +202,59 @@ async fn runs_unattended(cli: &'static Cli) {
         let turn = agent.turn(text, &no()).await;
         assert_eq!(turn.asked.len(), 0, "{:?}", turn.asked);
         assert!(world.workspace(file).exists());
+    }
+
+    agent.command(Command::Say { text: "RUN-A-LONG-COMMAND".to_owned() }).await;
+    while !matches!(agent.event().await, Event::ToolStarted { .. }) {}
+    agent.command(Command::Interrupt).await;
+    assert_eq!(agent.rest_of_turn(&no()).await.outcome, Outcome::Interrupted);
+    let after = agent.turn("SAY-SOMETHING", &no()).await;
+    // Gemini CLI keeps the call without a result in its conversation, which its service does not take.
+    let is_spoiled = cli.kind == GEMINI.kind;
+    assert_eq!(after.said, if is_spoiled { "" } else { "Plain words." }, "{:?}", after.outcome);
+    agent.close().await;
+}
+
+/// Gemini CLI once more, as a program that nobody knows.
+async fn by_data_alone(cli: &'static Cli) {
+    let world = World::new(cli).await;
+    let options = json!({
+        "start": {"key_variable": "GEMINI_API_KEY", "base_url_variable": "GOOGLE_GEMINI_BASE_URL"},
+        "auth_method": "gemini-api-key",
+    });
+    let Value::Object(options) = options else { unreachable!("it is one") };
+    let trust = ("GEMINI_CLI_TRUST_WORKSPACE".to_owned(), "true".to_owned());
+    let wish = Wish {
+        command: ["gemini", "--acp", "--model=gemini-2.5-pro"].map(str::to_owned).into(),
+        model: None,
+        environment: [trust].into(),
+        options,
+        ..world.wish()
+    };
+    let mut agent = Agent::start(&world, &wish).await;
+    let first = agent.turn("The word is PINEAPPLE. ANSWER-BY-TOOL", &Decision::Once).await;
+    assert_eq!(first.asked.len(), 1, "its user has not said that it trusts our tools");
+    assert_eq!(world.heard(), ["hello from the tool"]);
+    let second = agent.turn("SAY-SOMETHING", &no()).await;
+    assert_eq!(second.said, "Plain words.");
+    assert!(world.last_request().contains("PINEAPPLE"));
+    agent.close().await;
+}
+
+async fn by_lines(cli: &'static Cli) {
+    const PROGRAM: &str = r#"while read -r text; do
+        echo "I heard: $text"
+        echo '__TOOL_CALL__:{"tool": "answer", "args": {"message": "hello from a line"}}'
+        read -r result
+    done"#;
+    let world = World::new(cli).await;
+    let command = ["bash", "-c", PROGRAM].map(str::to_owned).into();
+    let wish = Wish { command, credentials: Credentials::default(), ..world.wish() };
+    let mut agent = Agent::start(&world, &wish).await;
+    for turn in 1..=2 {
+        let said = agent.turn("Hello.", &no()).await.said;
+        assert!(said.contains("I heard: Hello."), "{said}");
+        assert_eq!(world.heard().len(), turn);
     }
     agent.close().await;
 }

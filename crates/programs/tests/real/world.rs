@@ -35,6 +35,8 @@ pub(crate) const GEMINI: Cli =
     Cli { kind: "gemini-cli", version: "0.61.0", model: "gemini-2.5-pro", base: "" };
 pub(crate) const DROID: Cli =
     Cli { kind: "factory-droid", version: "0.215.0", model: "stub-model", base: "/v1" };
+pub(crate) const ACP: Cli = Cli { kind: "acp", version: "", model: "", base: "" };
+pub(crate) const LINE: Cli = Cli { kind: "line", version: "", model: "", base: "" };
 
 pub(crate) const KEY: &str = "sk-test";
 pub(crate) const INSTRUCTIONS: &str = "You are the agent of a test.";
