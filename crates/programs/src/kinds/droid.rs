@@ -133,6 +133,7 @@ fn model(wish: &Wish) -> Result<Option<String>, Unusable> {
 }
 
 fn launch(wish: &Wish, place: &Place, mode: &[&str]) -> Result<Launch, Unusable> {
+    model(wish)?;
     let folder = place.home.join(".factory");
     let mut argv = command(wish, "droid");
     argv.push("exec".to_owned());

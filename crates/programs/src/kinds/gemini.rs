@@ -56,13 +56,8 @@ impl Kind for Gemini {
     }
 
     fn codec(&self, wish: &Wish, place: &Place) -> Result<Box<dyn Codec>, Unusable> {
-        let key = wish.credentials.key.clone();
         Ok(Box::new(acp::Acp::new(acp::Setup {
             folder: place.workspace.display().to_string(),
-            login: key.map(|key| acp::Login {
-                method: BY_KEY.to_owned(),
-                key: Some(("api-key".to_owned(), key)),
-            }),
             resume: wish.resume.clone(),
             ..acp::Setup::default()
         })))
