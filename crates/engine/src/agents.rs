@@ -105,6 +105,7 @@ impl App {
     ) -> Result<Agent> {
         let scope = Scope { user: caller.user, project };
         let CreateAgent { name, config } = input.into_inner();
+        self.check_runtime(&config)?;
         let now = self.clock().now();
         let taken = name_taken(&name);
         let agent = Agent {
@@ -186,6 +187,7 @@ impl App {
         input: Checked<CreateAgent>,
     ) -> Result<Agent> {
         let CreateAgent { name, config } = input.into_inner();
+        self.check_runtime(&config)?;
         let taken = name_taken(&name);
         self.change_agent(caller, project, id, move |agent| Ok(Agent { name, config, ..agent }))
             .await
@@ -204,12 +206,9 @@ impl App {
         let taken = name_taken(name.as_deref().unwrap_or_default());
         let app = self.clone();
         self.change_agent(caller, project, id, move |agent| {
-            let merged = merged(app.schemas(), &agent, patch)?;
-            Ok(Agent {
-                name: name.unwrap_or(agent.name),
-                config: merged.into_inner().config,
-                ..agent
-            })
+            let config = merged(app.schemas(), &agent, patch)?.into_inner().config;
+            app.check_runtime(&config)?;
+            Ok(Agent { name: name.unwrap_or(agent.name), config, ..agent })
         })
         .await
         .map_err(|error| if error.code == "conflict" { taken } else { error })?

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::programs::{AnswerQuestion, SetCredentials, TellAgent};
 use crate::{
     AddContext, AllowTool, AnnounceClient, Approve, Confirm, ConfirmMany, CreateAgent, CreatePlan,
     CreateProject, CreateSession, EditPlan, Error, ExecuteTool, Field, PatchAgent, Preferences,
@@ -82,6 +83,9 @@ impl Schemas {
         all.add::<EditPlan>()?;
         all.add::<RetryPlan>()?;
         all.add::<Preferences>()?;
+        all.add::<TellAgent>()?;
+        all.add::<AnswerQuestion>()?;
+        all.add::<SetCredentials>()?;
         all.add::<access::LogIn>()?;
         all.add::<access::Ticket>()?;
         Ok(all)

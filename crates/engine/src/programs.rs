@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::process::{Process, Runtime, Sandbox, State};
-use artel_domain::{Agent, AgentId, Timestamp};
+use artel_domain::{Agent, AgentConfig, AgentId, Timestamp};
 use artel_programs::availability::Availability;
 use artel_programs::kind::{Kind as ProgramKind, Wish};
 use artel_programs::life::State as Life;
@@ -337,6 +337,18 @@ impl App {
             started_at: None,
             updated_at: agent.updated_at,
         })
+    }
+
+    /// What is wrong with a configuration is told when it is made, not when the first message comes.
+    pub(crate) fn check_runtime(&self, config: &AgentConfig) -> Result<()> {
+        let Some(runtime) = &config.runtime else { return Ok(()) };
+        let kind = opening::known(runtime)?;
+        opening::allowed(&self.0.settings.programs, runtime)?;
+        if let Some(folder) = &runtime.workspace {
+            self.allowed_folder("config.runtime.workspace", folder)?;
+        }
+        let usable = kind.program(&opening::wish(runtime)).map(drop);
+        usable.map_err(|unusable| Error::invalid_field("config.runtime", unusable.to_string()))
     }
 
     /// A folder that users may name, beneath one that the server's owner lets agents work in.

@@ -52,12 +52,12 @@ pub(super) async fn open(
 ) -> Result<Opened> {
     app.clear_programs().await?;
     let settings = &app.0.settings.programs;
-    let kind = kinds::find(&runtime.kind).ok_or_else(|| unknown(&runtime.kind))?;
+    let kind = known(runtime)?;
     let walls = app.0.programs.walls(&app.0.settings, allowed(settings, runtime)?).await?;
     let own = settings.dir.join(agent.id.to_string());
     let (home, tools) = (own.join("home"), own.join("tools"));
     let workspace = match &runtime.workspace {
-        Some(folder) => app.allowed_folder("runtime.workspace", folder)?,
+        Some(folder) => app.allowed_folder("config.runtime.workspace", folder)?,
         None => own.join("workspace"),
     };
     for folder in [&home, &tools, &workspace] {
@@ -68,15 +68,11 @@ pub(super) async fn open(
     let row = app.0.storage.db.read(move |conn| Box::pin(processes::get(conn, id))).await?;
     let earlier = row.as_ref().and_then(|row| row.conversation.clone());
     let wish = Wish {
-        command: runtime.command.iter().map(|word| word.0.clone()).collect(),
-        model: runtime.model.clone(),
         instructions: agent.config.system_prompt.clone(),
         tools: specs(app, agent),
         credentials,
-        unattended: runtime.unattended,
-        environment: runtime.environment.clone(),
         resume: earlier.filter(|_| kind.abilities().resume),
-        options: runtime.options.clone(),
+        ..wish(runtime)
     };
     at_hand(kind, &wish, settings, &home).await?;
     let token = random_token()?;
@@ -170,15 +166,27 @@ impl Programs {
     }
 }
 
+/// What its owner decided.
+pub(super) fn wish(runtime: &Runtime) -> Wish {
+    Wish {
+        command: runtime.command.iter().map(|word| word.0.clone()).collect(),
+        model: runtime.model.clone(),
+        unattended: runtime.unattended,
+        environment: runtime.environment.clone(),
+        options: runtime.options.clone(),
+        ..Wish::default()
+    }
+}
+
 /// Where it runs: what it says, if the server lets it.
-fn allowed(settings: &Settings, runtime: &Runtime) -> Result<Choice> {
+pub(super) fn allowed(settings: &Settings, runtime: &Runtime) -> Result<Choice> {
     let first = settings.sandboxes.first().copied().unwrap_or(Sandbox::Bubblewrap);
     let wanted = runtime.sandbox.unwrap_or(first);
     if settings.sandboxes.contains(&wanted) {
         return Ok(choice(wanted));
     }
     let remedy = "is not among those that the server lets programs run in (agent_sandboxes)";
-    Err(Error::invalid_field("runtime.sandbox", remedy))
+    Err(Error::invalid_field("config.runtime.sandbox", remedy))
 }
 
 pub(super) const fn choice(sandbox: Sandbox) -> Choice {
@@ -275,9 +283,12 @@ fn cannot(folder: &Path, error: &io::Error) -> Error {
     Error::internal(format!("{}: {error}", folder.display()))
 }
 
-fn unknown(kind: &str) -> Error {
-    let all: Vec<_> = kinds::all().iter().map(ProgramKind::name).collect();
-    Error::invalid_field("runtime.kind", format!("{kind:?} is none of {}", all.join(", ")))
+pub(super) fn known(runtime: &Runtime) -> Result<&'static dyn ProgramKind> {
+    kinds::find(&runtime.kind).ok_or_else(|| {
+        let all: Vec<_> = kinds::all().iter().map(ProgramKind::name).collect();
+        let remedy = format!("{:?} is none of {}", runtime.kind, all.join(", "));
+        Error::invalid_field("config.runtime.kind", remedy)
+    })
 }
 
 fn random_token() -> Result<SecretString> {

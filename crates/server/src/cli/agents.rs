@@ -200,7 +200,7 @@ fn read_key(agent: &str) -> anyhow::Result<String> {
 }
 
 async fn kinds(connection: &Connection, as_json: bool) -> anyhow::Result<()> {
-    let kinds = connection.get("/runtimes").await?;
+    let kinds = connection.get("/my/runtimes").await?;
     if as_json {
         return print(&kinds.to_string());
     }
@@ -217,7 +217,7 @@ async fn kinds(connection: &Connection, as_json: bool) -> anyhow::Result<()> {
 }
 
 async fn list(connection: &Connection, project: &str, as_json: bool) -> anyhow::Result<()> {
-    let listed = connection.get(&format!("/my/projects/{project}/agents?limit=200")).await?;
+    let listed = connection.get(&format!("/my/projects/{project}/agents?limit=100")).await?;
     if as_json {
         return print(&listed.to_string());
     }

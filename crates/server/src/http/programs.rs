@@ -32,7 +32,7 @@ const LONGEST_WAIT: u64 = 3600;
 
 /// Kinds of programs that agents can be, and whether each can be had here.
 #[utoipa::path(
-    get, path = "/runtimes", tag = "programs",
+    get, path = "/my/runtimes", tag = "programs",
     responses((status = 200, body = Vec<RuntimeView>), Guarded)
 )]
 pub(super) async fn runtimes(

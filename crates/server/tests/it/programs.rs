@@ -3,7 +3,6 @@
 mod lines;
 mod nasty;
 
-
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,11 +50,11 @@ impl House {
         let mut runtime = json!({
             "kind": "line",
             "command": ["line-agent"],
-            "options": {
+            "options": {"protocol": {
                 "ready": {"line": "^__READY__$"},
                 "turn_end": {"line": "^__DONE__$"},
-                "interrupt": {"line": "__INTERRUPT__\n"},
-            },
+                "interrupt": {"line": "__INTERRUPT__"},
+            }},
         });
         for (key, value) in more.as_object().unwrap() {
             runtime[key] = value.clone();

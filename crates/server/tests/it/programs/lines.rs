@@ -73,16 +73,19 @@ on_both_sides! {
         assert!(error.as_ref().is_some_and(|error| error.contains("no-such-program")), "{error:?}");
         let started = house.ada.post(&format!("/agents/{missing}/start"), &json!({})).await.unwrap();
         assert_eq!(started.status, 409, "{}", started.body);
-        let unknown = json!({"name": "x", "runtime": {"kind": "no-such-kind"}});
-        let unknown = house.add(&unknown).await;
-        let (_, error) = house.ask(&unknown, "hello").await;
-        assert!(error.as_ref().is_some_and(|error| error.contains("claude-code")), "{error:?}");
-        let docker = house.line("docker", &json!({"sandbox": "docker"})).await;
-        let (_, error) = house.ask(&docker, "hello").await;
-        assert!(error.as_ref().is_some_and(|error| error.contains("agent_sandboxes")), "{error:?}");
-        let outside = house.line("outside", &json!({"workspace": "/etc"})).await;
-        let (_, error) = house.ask(&outside, "hello").await;
-        assert!(error.as_ref().is_some_and(|error| error.contains("agent_workspaces")), "{error:?}");
+        for (runtime, complaint) in [
+            (json!({"kind": "no-such-kind"}), "claude-code"),
+            (json!({"kind": "line", "command": ["x"], "sandbox": "docker"}), "agent_sandboxes"),
+            (json!({"kind": "line", "command": ["x"], "workspace": "/etc"}), "agent_workspaces"),
+            (json!({"kind": "line"}), "command"),
+            (json!({"kind": "line", "command": ["x"], "options": {"odd": 1}}), "odd"),
+            (json!({"kind": "codex", "unknown": 1}), "unknown"),
+        ] {
+            let body = json!({"name": "x", "runtime": runtime});
+            let refused = house.ada.post(&format!("{}/agents", house.project), &body).await.unwrap();
+            assert_eq!(refused.status, 422, "{runtime}: {}", refused.body);
+            assert!(refused.body.to_string().contains(complaint), "{runtime}: {}", refused.body);
+        }
         let model = crate::add_agent(&house.ada, &house.project, "model").await;
         for verb in ["start", "stop"] {
             let refused = house.ada.post(&format!("/agents/{model}/{verb}"), &json!({})).await.unwrap();
