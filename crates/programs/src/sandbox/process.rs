@@ -81,16 +81,19 @@ impl Starter {
     }
 
     /// Which limits stand.
-    pub(super) fn describe(&self) -> &'static str {
-        match &self.groups {
+    pub(super) fn describe(&self) -> String {
+        let held = match &self.groups {
             Some(groups) if groups.limit() => {
-                "The kernel limits memory, processes and CPU, by control groups."
+                return "The kernel limits memory, processes and CPU, by control groups."
+                    .to_owned();
             }
-            Some(_) | None => {
-                "Memory and processes are watched and ended above their limits; CPU is not limited. For limits by the \
-                 kernel the server needs a control group (version 2) of its own, as by `Delegate=yes` under systemd."
-            }
-        }
+            Some(_) => "A control group holds together what an agent starts, but does not limit it",
+            None => "There are no control groups (version 2) that the server may use",
+        };
+        format!(
+            "{held}: memory and processes are watched and ended above their limits, CPU is not limited. For limits by \
+             the kernel give the server a group of its own, as by `Delegate=yes` under systemd."
+        )
     }
 
     pub(super) async fn group(&self, room: &Room) -> io::Result<Option<Group>> {
@@ -249,10 +252,11 @@ impl Kept {
         if too_big || (out_of_memory && killed(&exit)) { Exit::Memory } else { exit }
     }
 
-    /// Brings the end about.
+    /// Brings the end about. The keeper buries what it held, or the kernel with the namespace; the group alone would
+    /// leave that to whoever is the first process of the machine, so it comes later.
     async fn strike(&self, child: &mut Child) -> io::Result<ExitStatus> {
-        for _ in 0..STRIKES {
-            if let Some(group) = &self.group {
+        for strike in 0..STRIKES {
+            if let Some(group) = self.group.as_ref().filter(|_| strike >= STRIKES / 2) {
                 let _ = group.kill();
             }
             if matches!(self.walls, Walls::None { .. }) {
@@ -271,18 +275,15 @@ impl Kept {
 
     /// After the end: somebody may have killed the keeper, and not the rest.
     async fn sweep(&mut self) {
-        if let Some(group) = self.group.take() {
-            self.group = blocking(move || group.end().map(|()| group).ok()).await.ok().flatten();
+        if let Walls::None { socket } = self.walls.clone() {
+            let root = self.root;
+            let left = move || [tree::of_session(root), tree::with_socket(&socket)].concat();
+            let _ = blocking(move || end(left)).await;
         }
-        let Walls::None { socket } = self.walls.clone() else { return };
-        let root = self.root;
-        let _ = blocking(move || {
-            end(|| {
-                let left = [tree::of_session(root), tree::with_socket(&socket)];
-                left.concat()
-            })
-        })
-        .await;
+        if let Some(group) = self.group.take() {
+            let emptied = blocking(move || group.end().map(|()| group)).await;
+            self.group = emptied.ok().and_then(Result::ok);
+        }
     }
 }
 
