@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::future::pending;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -16,17 +17,16 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::group::{Group, Groups};
+use super::watcher::{Excess, Watcher};
 use super::{Exit, Limits, Mark, Room, Running, Started, Uses};
 use crate::codec::Signal;
 use crate::tree;
 
-/// How often one is looked at that the kernel does not limit.
-const PERIOD: Duration = Duration::from_millis(100);
 /// One that is struck ends by itself, or is ended from without after so many times.
 const STRIKES: u32 = 250;
 const BETWEEN_STRIKES: Duration = Duration::from_millis(20);
@@ -38,6 +38,7 @@ const HEARING: Duration = Duration::from_secs(5);
 pub(super) struct Starter {
     jobs: mpsc::Sender<Job>,
     groups: Option<Groups>,
+    watcher: Watcher,
     pub(super) tasks: TaskTracker,
 }
 
@@ -77,7 +78,8 @@ impl Starter {
                 let _ = done.send(command.spawn());
             }
         })?;
-        Ok(Self { jobs, groups: Groups::find(), tasks: TaskTracker::new() })
+        let (groups, watcher) = (Groups::find(), Watcher::new()?);
+        Ok(Self { jobs, groups, watcher, tasks: TaskTracker::new() })
     }
 
     /// Which limits stand.
@@ -121,14 +123,16 @@ impl Starter {
             return Err(io::Error::other("it was started without its pipes"));
         };
         let root = pid.cast_signed();
-        let kept = Kept { root, walls: walls.clone(), limits, group, ended: false };
+        let limited = group.as_ref().is_some_and(Group::limits);
+        let excess = (!limited).then(|| self.watcher.watch(root, limits));
+        let kept = Kept { root, walls: walls.clone(), group, ended: false };
         // One that has ended already is still there for its parent to see.
         let started = tree::started(root).unwrap_or_default();
         let (tell, ended) = watch::channel(None);
         let kill = CancellationToken::new();
         let stop = kill.clone();
         self.tasks.spawn(async move {
-            let exit = kept.follow(child, stop).await;
+            let exit = kept.follow(child, excess, stop).await;
             tell.send_replace(Some(exit));
         });
         let running = Process {
@@ -217,30 +221,34 @@ fn keeper(root: i32, walls: &Walls, signal: kernel::Signal) -> Option<i32> {
 struct Kept {
     root: i32,
     walls: Walls,
-    limits: Limits,
     group: Option<Group>,
     ended: bool,
 }
 
 impl Kept {
-    async fn follow(mut self, mut child: Child, kill: CancellationToken) -> Exit {
-        let watched = !self.group.as_ref().is_some_and(Group::limits);
-        let mut look = interval(PERIOD);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    async fn follow(
+        mut self,
+        mut child: Child,
+        excess: Option<oneshot::Receiver<Excess>>,
+        kill: CancellationToken,
+    ) -> Exit {
+        let exceeds = async {
+            match excess {
+                // Without an answer the watcher is gone, and the server ends.
+                Some(excess) => match excess.await {
+                    Ok(excess) => excess,
+                    Err(_) => pending().await,
+                },
+                None => pending().await,
+            }
+        };
         let mut too_big = false;
-        let status = loop {
-            tokio::select! {
-                status = child.wait() => break status,
-                () = kill.cancelled() => break self.strike(&mut child).await,
-                _ = look.tick(), if watched => {
-                    let root = self.root;
-                    let used = blocking(move || tree::uses(&tree::below(root))).await;
-                    let Ok(used) = used else { continue };
-                    too_big = used.memory > self.limits.memory;
-                    if too_big || used.processes > self.limits.processes {
-                        break self.strike(&mut child).await;
-                    }
-                }
+        let status = tokio::select! {
+            status = child.wait() => status,
+            () = kill.cancelled() => self.strike(&mut child).await,
+            excess = exceeds => {
+                too_big = excess == Excess::Memory;
+                self.strike(&mut child).await
             }
         };
         self.ended = true;

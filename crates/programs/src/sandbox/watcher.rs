@@ -1,0 +1,130 @@
+//! Watches over what the kernel does not limit: one thread for all agents, since looking means going through every
+//! process of the machine.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::sync::oneshot;
+
+use super::Limits;
+use crate::tree::{self, Table};
+
+/// How often everything is looked at, in ticks.
+const PERIOD: u32 = 20;
+/// How often it is looked whether the machine fills up with processes, which takes one small file.
+const TICK: Duration = Duration::from_millis(10);
+/// So many new ones are reason to look at everything at once.
+const CROWD: u64 = 32;
+
+/// A limit that was passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excess {
+    Memory,
+    Processes,
+}
+
+#[derive(Debug)]
+pub(super) struct Watcher(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By what everything is below.
+    watched: HashMap<i32, Watched>,
+    over: bool,
+}
+
+#[derive(Debug)]
+struct Watched {
+    limits: Limits,
+    tell: oneshot::Sender<Excess>,
+}
+
+impl Watcher {
+    pub(super) fn new() -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let watching = Arc::clone(&shared);
+        thread::Builder::new().name("artel-watcher".to_owned()).spawn(move || watching.run())?;
+        Ok(Self(shared))
+    }
+
+    /// Tells when what is below a process has passed its limits, after a first strike. Ends when nobody listens.
+    pub(super) fn watch(&self, root: i32, limits: Limits) -> oneshot::Receiver<Excess> {
+        let (tell, told) = oneshot::channel();
+        self.0.lock().watched.insert(root, Watched { limits, tell });
+        self.0.changed.notify_one();
+        told
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.0.lock().over = true;
+        self.0.changed.notify_one();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self) {
+        while self.is_wanted() {
+            let before = tasks();
+            for _ in 0..PERIOD {
+                thread::sleep(TICK);
+                if tasks() > before + CROWD {
+                    break;
+                }
+            }
+            let table = Table::now();
+            let mut state = self.lock();
+            state.watched.retain(|_, watched| !watched.tell.is_closed());
+            let too_much = |(&root, watched): (&i32, &Watched)| {
+                let below = table.below(root);
+                Some((root, excess(&below, &watched.limits)?, below))
+            };
+            let exceeding: Vec<_> = state.watched.iter().filter_map(too_much).collect();
+            for (root, excess, below) in exceeding {
+                // At once: until somebody is told there would be more.
+                tree::signal(&below, Signal::KILL);
+                if let Some(watched) = state.watched.remove(&root) {
+                    // Who no longer listens has ended it.
+                    let _ = watched.tell.send(excess);
+                }
+            }
+        }
+    }
+
+    /// Waits until there is something to watch; false when there will be no more.
+    fn is_wanted(&self) -> bool {
+        let idle = |state: &mut State| state.watched.is_empty() && !state.over;
+        let state = self.changed.wait_while(self.lock(), idle);
+        !state.unwrap_or_else(PoisonError::into_inner).over
+    }
+}
+
+fn excess(below: &[i32], limits: &Limits) -> Option<Excess> {
+    if below.len() as u64 > limits.processes {
+        return Some(Excess::Processes);
+    }
+    (tree::uses(below).memory > limits.memory).then_some(Excess::Memory)
+}
+
+/// How many processes and threads the machine has.
+fn tasks() -> u64 {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = load.split([' ', '/']).nth(4);
+    tasks.and_then(|tasks| tasks.parse().ok()).unwrap_or(0)
+}
