@@ -172,12 +172,19 @@ fn launch(argv: &[&str]) -> Launch {
 
 /// Processes of this machine that have this word in their command line.
 fn with_word(word: &str) -> Vec<u32> {
-    let has = |pid: &u32| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&words).contains(word)
-    };
+    processes(|words| String::from_utf8_lossy(words).contains(word))
+}
+
+/// Processes of this machine that sleep for so long; nothing that is still on its way to that.
+fn sleeping(word: &str) -> Vec<u32> {
+    processes(|words| words == format!("sleep\0{word}\0").as_bytes())
+}
+
+fn processes(wanted: impl Fn(&[u8]) -> bool) -> Vec<u32> {
+    let wanted =
+        |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| wanted(&words));
     let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(has).collect()
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(wanted).collect()
 }
 
 /// Those of them that are still there, be it as zombies.

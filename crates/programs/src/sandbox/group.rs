@@ -121,9 +121,8 @@ impl Group {
         Ok(())
     }
 
-    /// Kills everything in it, also what is just being forked.
     pub(super) fn kill(&self) -> io::Result<()> {
-        fs::write(self.folder.join("cgroup.kill"), "1")
+        kill(&self.folder)
     }
 
     /// Kills everything in it and waits until it is gone.
@@ -140,13 +139,13 @@ impl Group {
 
     fn is_empty(&self) -> io::Result<bool> {
         let events = fs::read_to_string(self.folder.join("cgroup.events"))?;
-        Ok(count(&events, "populated") == Some(0))
+        Ok(event(&events, "populated") == Some(0))
     }
 
     /// Whether the kernel killed something in it for its memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let events = fs::read_to_string(self.folder.join("memory.events"));
-        events.is_ok_and(|events| count(&events, "oom_kill").is_some_and(|kills| kills > 0))
+        events.is_ok_and(|events| event(&events, "oom_kill").is_some_and(|kills| kills > 0))
     }
 }
 
@@ -156,6 +155,17 @@ impl Drop for Group {
         // One that is not empty yet is removed when its agent starts again.
         let _ = fs::remove_dir(&self.folder);
     }
+}
+
+/// Kills everything in a group, also what is just being forked.
+pub(super) fn kill(folder: &Path) -> io::Result<()> {
+    fs::write(folder.join("cgroup.kill"), "1")
+}
+
+/// How many processes a group has; none when it cannot be said.
+pub(super) fn count(folder: &Path) -> u64 {
+    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    members.lines().count() as u64
 }
 
 /// The group of this process.
@@ -186,7 +196,7 @@ fn enable(group: &Path) -> bool {
         && fs::write(&control, &wanted).is_ok()
 }
 
-fn count(events: &str, name: &str) -> Option<u64> {
+fn event(events: &str, name: &str) -> Option<u64> {
     let line = events.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()
 }

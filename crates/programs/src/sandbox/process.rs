@@ -29,6 +29,8 @@ use crate::tree;
 
 /// One that is struck ends by itself, or is ended from without after so many times.
 const STRIKES: u32 = 250;
+/// So many of them are for the keeper to come to an end.
+const GENTLE: u32 = 10;
 const BETWEEN_STRIKES: Duration = Duration::from_millis(20);
 /// How long the keeper may take until it can pass a signal on.
 const HEARING: Duration = Duration::from_secs(5);
@@ -124,7 +126,8 @@ impl Starter {
         };
         let root = pid.cast_signed();
         let limited = group.as_ref().is_some_and(Group::limits);
-        let excess = (!limited).then(|| self.watcher.watch(root, limits));
+        let folder = group.as_ref().map(Group::folder);
+        let excess = (!limited).then(|| self.watcher.watch(root, limits, folder));
         let kept = Kept { root, walls: walls.clone(), group, ended: false };
         // One that has ended already is still there for its parent to see.
         let started = tree::started(root).unwrap_or_default();
@@ -264,7 +267,7 @@ impl Kept {
     /// leave that to whoever is the first process of the machine, so it comes later.
     async fn strike(&self, child: &mut Child) -> io::Result<ExitStatus> {
         for strike in 0..STRIKES {
-            if let Some(group) = self.group.as_ref().filter(|_| strike >= STRIKES / 2) {
+            if let Some(group) = self.group.as_ref().filter(|_| strike >= GENTLE) {
                 let _ = group.kill();
             }
             if matches!(self.walls, Walls::None { .. }) {

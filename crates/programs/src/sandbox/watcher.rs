@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::sync::oneshot;
 
-use super::Limits;
+use super::{Limits, group};
 use crate::tree::{self, Table};
 
 /// How often everything is looked at, in ticks.
@@ -47,6 +48,7 @@ struct State {
 #[derive(Debug)]
 struct Watched {
     limits: Limits,
+    group: Option<PathBuf>,
     tell: oneshot::Sender<Excess>,
 }
 
@@ -59,9 +61,15 @@ impl Watcher {
     }
 
     /// Tells when what is below a process has passed its limits, after a first strike. Ends when nobody listens.
-    pub(super) fn watch(&self, root: i32, limits: Limits) -> oneshot::Receiver<Excess> {
+    pub(super) fn watch(
+        &self,
+        root: i32,
+        limits: Limits,
+        group: Option<&Path>,
+    ) -> oneshot::Receiver<Excess> {
         let (tell, told) = oneshot::channel();
-        self.0.lock().watched.insert(root, Watched { limits, tell });
+        let watched = Watched { limits, group: group.map(Path::to_owned), tell };
+        self.0.lock().watched.insert(root, watched);
         self.0.changed.notify_one();
         told
     }
@@ -88,22 +96,21 @@ impl Shared {
                     break;
                 }
             }
-            let table = Table::now();
             let mut state = self.lock();
             state.watched.retain(|_, watched| !watched.tell.is_closed());
-            let too_much = |(&root, watched): (&i32, &Watched)| {
+            // Groups are counted first: that is quick, also when the machine is full.
+            state.strike(|_, watched| {
+                let group = watched.group.as_ref()?;
+                (group::count(group) > watched.limits.processes).then_some(Excess::Processes)
+            });
+            drop(state);
+            let table = Table::now();
+            self.lock().strike(|root, watched| {
                 let below = table.below(root);
-                Some((root, excess(&below, &watched.limits)?, below))
-            };
-            let exceeding: Vec<_> = state.watched.iter().filter_map(too_much).collect();
-            for (root, excess, below) in exceeding {
-                // At once: until somebody is told there would be more.
+                let excess = excess(&below, &watched.limits)?;
                 tree::signal(&below, Signal::KILL);
-                if let Some(watched) = state.watched.remove(&root) {
-                    // Who no longer listens has ended it.
-                    let _ = watched.tell.send(excess);
-                }
-            }
+                Some(excess)
+            });
         }
     }
 
@@ -112,6 +119,22 @@ impl Shared {
         let idle = |state: &mut State| state.watched.is_empty() && !state.over;
         let state = self.changed.wait_while(self.lock(), idle);
         !state.unwrap_or_else(PoisonError::into_inner).over
+    }
+}
+
+impl State {
+    /// Ends those that have passed a limit at once: until somebody is told there would be more.
+    fn strike(&mut self, excess: impl Fn(i32, &Watched) -> Option<Excess>) {
+        let found = self.watched.iter().filter_map(|(&root, it)| Some((root, excess(root, it)?)));
+        let found: Vec<(i32, Excess)> = found.collect();
+        for (root, excess) in found {
+            let Some(watched) = self.watched.remove(&root) else { continue };
+            if let Some(group) = &watched.group {
+                let _ = group::kill(group);
+            }
+            // Who no longer listens has ended it.
+            let _ = watched.tell.send(excess);
+        }
     }
 }
 

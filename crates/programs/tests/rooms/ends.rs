@@ -29,7 +29,7 @@ async fn start_stubborn(den: &Den, sandbox: &Sandbox, word: &str) -> Agent {
     let argv: Vec<&str> = argv.iter().map(String::as_str).collect();
     let mut agent = den.start(sandbox, &argv).await;
     assert_eq!(agent.hear().await, "ready");
-    while with_word(word).len() < 4 {
+    while sleeping(word).len() < 4 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     agent
@@ -180,7 +180,7 @@ async fn kill_a_server(choice: Choice, wait: Wait) -> (String, Mark) {
         }
     };
     let all = with_word(&word);
-    assert!(all.len() >= 4);
+    assert_eq!(sleeping(&word).len(), 4);
     server.kill().await.unwrap();
     if matches!(wait, Wait::ForTheEnd) {
         gone(&all, &word, SOON).await;

@@ -130,6 +130,11 @@ async fn a_memory_hog_is_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_bomb_is_contained() {
     for sandbox in sandboxes(&ALL).await {
+        if matches!(sandbox, Sandbox::Plain(_)) && sandbox.describe().contains("no control groups")
+        {
+            // What forks is then killed one by one, and that may be too slow. It is said so, and not tried here.
+            continue;
+        }
         let den = Den::new("bomb");
         let word = den.word();
         let script = "import os, time\n\
