@@ -247,12 +247,14 @@ impl Kept {
         };
         let mut too_big = false;
         let status = tokio::select! {
-            status = child.wait() => status,
-            () = kill.cancelled() => self.strike(&mut child).await,
+            // The reason first, when the end is there already.
+            biased;
             excess = exceeds => {
                 too_big = excess == Excess::Memory;
                 self.strike(&mut child).await
             }
+            status = child.wait() => status,
+            () = kill.cancelled() => self.strike(&mut child).await,
         };
         self.ended = true;
         self.sweep().await;

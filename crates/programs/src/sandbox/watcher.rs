@@ -101,15 +101,14 @@ impl Shared {
             // Groups are counted first: that is quick, also when the machine is full.
             state.strike(|_, watched| {
                 let group = watched.group.as_ref()?;
-                (group::count(group) > watched.limits.processes).then_some(Excess::Processes)
+                let crowded = group::count(group) > watched.limits.processes;
+                crowded.then_some((Excess::Processes, Vec::new()))
             });
             drop(state);
             let table = Table::now();
             self.lock().strike(|root, watched| {
                 let below = table.below(root);
-                let excess = excess(&below, &watched.limits)?;
-                tree::signal(&below, Signal::KILL);
-                Some(excess)
+                Some((excess(&below, &watched.limits)?, below))
             });
         }
     }
@@ -123,17 +122,18 @@ impl Shared {
 }
 
 impl State {
-    /// Ends those that have passed a limit at once: until somebody is told there would be more.
-    fn strike(&mut self, excess: impl Fn(i32, &Watched) -> Option<Excess>) {
+    /// Ends those that have passed a limit at once: until somebody has acted on what he is told there would be more.
+    fn strike(&mut self, excess: impl Fn(i32, &Watched) -> Option<(Excess, Vec<i32>)>) {
         let found = self.watched.iter().filter_map(|(&root, it)| Some((root, excess(root, it)?)));
-        let found: Vec<(i32, Excess)> = found.collect();
-        for (root, excess) in found {
+        let found: Vec<_> = found.collect();
+        for (root, (excess, below)) in found {
             let Some(watched) = self.watched.remove(&root) else { continue };
+            // The reason comes before the end. Who no longer listens has ended it.
+            let _ = watched.tell.send(excess);
             if let Some(group) = &watched.group {
                 let _ = group::kill(group);
             }
-            // Who no longer listens has ended it.
-            let _ = watched.tell.send(excess);
+            tree::signal(&below, Signal::KILL);
         }
     }
 }
