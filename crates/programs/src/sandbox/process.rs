@@ -32,6 +32,7 @@ const STRIKES: u32 = 250;
 /// So many of them are for the keeper to come to an end.
 const GENTLE: u32 = 10;
 const BETWEEN_STRIKES: Duration = Duration::from_millis(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// How long the keeper may take until it can pass a signal on.
 const HEARING: Duration = Duration::from_secs(5);
 
@@ -129,8 +130,6 @@ impl Starter {
         let folder = group.as_ref().map(Group::folder);
         let excess = (!limited).then(|| self.watcher.watch(root, limits, folder));
         let kept = Kept { root, walls: walls.clone(), group, ended: false };
-        // One that has ended already is still there for its parent to see.
-        let started = tree::started(root).unwrap_or_default();
         let (tell, ended) = watch::channel(None);
         let kill = CancellationToken::new();
         let stop = kill.clone();
@@ -138,14 +137,11 @@ impl Starter {
             let exit = kept.follow(child, excess, stop).await;
             tell.send_replace(Some(exit));
         });
-        let running = Process {
-            mark: Mark::Process { pid, started },
-            root,
-            walls,
-            ended,
-            _kills_when_dropped: kill.clone().drop_guard(),
-            kill,
-        };
+        let kills_when_dropped = kill.clone().drop_guard();
+        let around = walls.clone();
+        let mark = blocking(move || mark(root, &around)).await?;
+        let running =
+            Process { mark, root, walls, ended, kill, _kills_when_dropped: kills_when_dropped };
         Ok(Started {
             stdin: Box::new(stdin),
             stdout: Box::new(stdout),
@@ -209,6 +205,23 @@ impl Running for Process {
         let root = self.root;
         blocking(move || tree::uses(&tree::below(root))).await
     }
+}
+
+/// The keeper: when it is gone, so is everything that it kept. In a namespace bubblewrap may go before.
+fn mark(root: i32, walls: &Walls) -> Mark {
+    let first = || match walls {
+        Walls::None { .. } => Some(root),
+        Walls::Namespace => tree::first_below(root),
+    };
+    let mut keeper = first();
+    // One that has ended by now needs no mark.
+    while keeper.is_none() && tree::started(root).is_some() {
+        thread::sleep(BETWEEN_LOOKS);
+        keeper = first();
+    }
+    let keeper = keeper.unwrap_or(root);
+    let started = tree::started(keeper).unwrap_or_default();
+    Mark::Process { pid: keeper.cast_unsigned(), started }
 }
 
 /// The keeper's number, when it is there and passes this signal on.

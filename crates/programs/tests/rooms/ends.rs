@@ -117,7 +117,9 @@ async fn the_next_server_ends_what_was_left() {
     for sandbox in sandboxes(&ALL).await {
         let (word, mark) = kill_a_server(choice(&sandbox), Wait::No).await;
         sandbox.end_left(&mark).await.unwrap();
-        assert_eq!(with_word(&word), [0; 0], "{}", sandbox.describe());
+        assert_eq!(sleeping(&word), [0; 0], "{}", sandbox.describe());
+        // What stood around it outside follows.
+        gone(&[], &word, SOON).await;
     }
 }
 
