@@ -29,7 +29,7 @@ stop() {
     wait "$daemon" 2>/dev/null || true
   fi
   # What a driver has mounted goes before its folder does.
-  grep -o " $folder/[^ ]*" /proc/self/mounts | sort -r | while read -r mount; do
+  { grep -o " $folder/[^ ]*" /proc/self/mounts || true; } | sort -r | while read -r mount; do
     umount -l "$mount" 2>/dev/null || true
   done
   rm -rf "$folder"

@@ -14,6 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{self, Command, ExitCode};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -50,6 +51,9 @@ pub struct Wishes {
     pub group: Option<PathBuf>,
     /// All variables that the program may see, if not all.
     pub only: Option<Vec<String>>,
+    /// How many processes the kernel is to let it have; it counts by user, so only a namespace of users has its own
+    /// count.
+    pub processes: Option<u64>,
     /// It turns into the program instead of standing around it.
     pub become_it: bool,
 }
@@ -67,6 +71,9 @@ impl Wishes {
         if let Some(only) = &self.only {
             words.extend(["--only".into(), only.join(",").into()]);
         }
+        if let Some(processes) = self.processes {
+            words.extend(["--processes".into(), processes.to_string().into()]);
+        }
         if self.become_it {
             words.push("--become".into());
         }
@@ -83,11 +90,8 @@ impl Wishes {
             let mut value = || words.next().ok_or(format!("{} wants a value", word.display()));
             match word.as_bytes() {
                 b"--" => break,
-                b"--parent" => {
-                    let parent = value()?;
-                    let parent = parent.to_str().and_then(|parent| parent.parse().ok());
-                    wishes.parent = Some(parent.ok_or("--parent wants a number")?);
-                }
+                b"--parent" => wishes.parent = Some(number(&value()?)?),
+                b"--processes" => wishes.processes = Some(number(&value()?)?),
                 b"--group" => wishes.group = Some(value()?.into()),
                 b"--only" => {
                     let names = value()?.into_string().map_err(|_| "--only wants names")?;
@@ -104,6 +108,11 @@ impl Wishes {
             Ok((wishes, program))
         }
     }
+}
+
+fn number<N: FromStr>(word: &OsStr) -> Result<N, String> {
+    let number = word.to_str().and_then(|word| word.parse().ok());
+    number.ok_or_else(|| format!("{} is not a number", word.display()))
 }
 
 /// Keeps the program that the words name until its end, and ends as it did.
@@ -144,7 +153,7 @@ fn keep(mut command: Command, wishes: &Wishes) -> ExitCode {
         Ok(ears) => ears,
         Err(error) => return fail(BAD_WORDS, &format!("cannot hear signals: {error}")),
     };
-    limit();
+    limit(wishes.processes);
     // When the machine has no memory left, an agent goes before the server does.
     let _ = fs::write("/proc/self/oom_score_adj", "500");
     // Who leads a group already has a session that is as good.
@@ -231,12 +240,18 @@ impl Ears {
     }
 }
 
-/// No dumps, and a bounded number of files.
-fn limit() {
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    let _ = setrlimit(Resource::Core, none);
-    let most = getrlimit(Resource::Nofile).maximum.map_or(FILES, |most| most.min(FILES));
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: Some(most) });
+/// No dumps, and a bounded number of files and processes.
+fn limit(processes: Option<u64>) {
+    // One that is lower already stays.
+    let set = |resource, wanted: u64| {
+        let most = getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted));
+        let _ = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) });
+    };
+    set(Resource::Core, 0);
+    set(Resource::Nofile, FILES);
+    if let Some(processes) = processes {
+        set(Resource::Nproc, processes);
+    }
 }
 
 /// Asks to be told of the end of who started it; true when that has been already. The first process of a namespace is

@@ -22,6 +22,7 @@ mod group;
 mod plain;
 mod process;
 mod programs;
+mod watcher;
 
 pub use bubblewrap::Bubblewrap;
 pub use docker::Docker;

@@ -1,6 +1,6 @@
 //! Processes as the kernel lists them: who is below whom, what they use, and who is who after a number was used again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 
 use procfs::process::{Process, all_processes};
@@ -11,30 +11,43 @@ use crate::sandbox::Uses;
 /// The variable by which what was started is known when nothing else tells it from others.
 pub(crate) const SOCKET: &str = "ORCH_SOCK";
 
-/// All that are below a process, however far; also the dead that nobody buried, which may have threads that live.
-pub(crate) fn below(root: i32) -> Vec<i32> {
-    let mut children = children();
-    let mut found = Vec::new();
-    let mut next = children.remove(&root).unwrap_or_default();
-    while let Some(pid) = next.pop() {
-        next.extend(children.remove(&pid).unwrap_or_default());
-        found.push(pid);
+/// All processes at one moment: the children of each, also the dead that nobody buried, which may have threads that
+/// live.
+pub(crate) struct Table(HashMap<i32, Vec<i32>>);
+
+impl Table {
+    pub(crate) fn now() -> Self {
+        let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+        let all = all_processes().into_iter().flatten().filter_map(Result::ok);
+        for stat in all.filter_map(|process| process.stat().ok()) {
+            children.entry(stat.ppid).or_default().push(stat.pid);
+        }
+        Self(children)
     }
-    found
+
+    /// All that are below a process, however far.
+    pub(crate) fn below(&self, root: i32) -> Vec<i32> {
+        let mut found = Vec::new();
+        // It was not read in one moment, so one could be seen twice.
+        let mut seen = HashSet::from([root]);
+        let mut next = vec![root];
+        while let Some(pid) = next.pop() {
+            let children = self.0.get(&pid).into_iter().flatten().copied();
+            let new: Vec<i32> = children.filter(|&child| seen.insert(child)).collect();
+            found.extend(&new);
+            next.extend(new);
+        }
+        found
+    }
+}
+
+pub(crate) fn below(root: i32) -> Vec<i32> {
+    Table::now().below(root)
 }
 
 /// The first child of a process.
 pub(crate) fn first_below(root: i32) -> Option<i32> {
-    children().remove(&root).and_then(|children| children.into_iter().min())
-}
-
-fn children() -> HashMap<i32, Vec<i32>> {
-    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
-    let all = all_processes().into_iter().flatten().filter_map(Result::ok);
-    for stat in all.filter_map(|process| process.stat().ok()) {
-        children.entry(stat.ppid).or_default().push(stat.pid);
-    }
-    children
+    Table::now().0.remove(&root).and_then(|children| children.into_iter().min())
 }
 
 /// What is left of a session whose leader may be gone. Only what was started for an agent counts.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,8 +35,9 @@ const ALL: [Choice; 3] = [Choice::Plain, Choice::Bubblewrap, Choice::Docker];
 const WALLED: [Choice; 2] = [Choice::Bubblewrap, Choice::Docker];
 const MEBIBYTE: u64 = 1024 * 1024;
 const TOKEN: &str = "a-token-of-the-agent";
+const UNTESTED: &[u8] = b"*** NOT TESTED IN DOCKER: run this by scripts/with-docker.sh\n";
 /// Nothing here takes so long unless it hangs.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// The sandboxes of these kinds that this machine has. Bubblewrap is always expected.
 async fn sandboxes(wanted: &[Choice]) -> Vec<Sandbox> {
@@ -43,7 +45,10 @@ async fn sandboxes(wanted: &[Choice]) -> Vec<Sandbox> {
     for &choice in wanted {
         match means(choice) {
             Some(means) => found.push(Sandbox::find(choice, means).await.unwrap()),
-            None => println!("*** NOT TESTED IN DOCKER: run this by scripts/with-docker.sh"),
+            None => {
+                // Not by a macro, whose words are only shown when a test fails.
+                let _ = io::stderr().write_all(UNTESTED);
+            }
         }
     }
     found
@@ -109,22 +114,17 @@ impl Den {
     /// Runs a shell script to its end.
     async fn script(&self, sandbox: &Sandbox, script: &str) -> (String, Exit) {
         let mut agent = self.start(sandbox, &["sh", "-c", script]).await;
-        agent.to_end().await
+        agent.last_words().await
     }
 
-    /// What in this machine carries this word in its command line.
+    /// A number that no other test has, as `sleep` takes it; by it processes are found.
     fn word(&self) -> String {
-        format!("87{:010}", fastrand(self.data.path()))
+        let mut number = std::process::id();
+        for byte in self.data.path().as_os_str().as_encoded_bytes() {
+            number = number.wrapping_mul(31).wrapping_add(u32::from(*byte));
+        }
+        format!("87{number:010}")
     }
-}
-
-/// A number that no other test has, as `sleep` takes it.
-fn fastrand(path: &Path) -> u32 {
-    let mut number = std::process::id();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        number = number.wrapping_mul(31).wrapping_add(u32::from(*byte));
-    }
-    number
 }
 
 struct Agent {
@@ -148,7 +148,7 @@ impl Agent {
     }
 
     /// All that it still says on both streams, and how it ends.
-    async fn to_end(&mut self) -> (String, Exit) {
+    async fn last_words(&mut self) -> (String, Exit) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let reading = async {
             tokio::join!(self.stdout.read_to_end(&mut out), self.stderr.read_to_end(&mut err))
@@ -170,26 +170,35 @@ fn launch(argv: &[&str]) -> Launch {
     }
 }
 
-/// Processes of this machine, dead ones too, that have this word in their command line.
-fn with_word(word: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().filter_map(Result::ok) {
-        let words = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        if words.contains(word) {
-            found.push(words);
-        }
-    }
-    found
+/// Processes of this machine that have this word in their command line.
+fn with_word(word: &str) -> Vec<u32> {
+    processes(|words| String::from_utf8_lossy(words).contains(word))
 }
 
-/// Waits until nothing has the word any more.
-async fn gone(word: &str, within: Duration) {
+/// Processes of this machine that sleep for so long; nothing that is still on its way to that.
+fn sleeping(word: &str) -> Vec<u32> {
+    processes(|words| words == format!("sleep\0{word}\0").as_bytes())
+}
+
+fn processes(wanted: impl Fn(&[u8]) -> bool) -> Vec<u32> {
+    let wanted =
+        |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| wanted(&words));
+    let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(wanted).collect()
+}
+
+/// Those of them that are still there, be it as zombies.
+fn left(pids: &[u32]) -> Vec<u32> {
+    pids.iter().copied().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect()
+}
+
+/// Waits until nothing is left of these, nor of what has the word.
+async fn gone(pids: &[u32], word: &str, within: Duration) {
     let looking = async {
-        while !with_word(word).is_empty() {
+        while !(left(pids).is_empty() && with_word(word).is_empty()) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
     let looked = timeout(within, looking).await;
-    assert!(looked.is_ok(), "left: {:?}", with_word(word));
+    assert!(looked.is_ok(), "left: {:?} {:?}", left(pids), with_word(word));
 }

@@ -8,6 +8,8 @@ use std::io;
 use std::path::Path;
 
 use artel_tools::shell;
+use procfs::sys::kernel::Version;
+use rustix::process::getuid;
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
@@ -75,7 +77,8 @@ impl Bubblewrap {
         words.extend(self.keeper.command(Path::new(KEEPER)));
         // Bubblewrap adds a variable of its own.
         let only = Some(environment.keys().cloned().collect());
-        words.extend(Wishes { only, ..Wishes::default() }.words());
+        let processes = counts_by_namespace().then_some(room.limits.processes);
+        words.extend(Wishes { only, processes, ..Wishes::default() }.words());
         words.extend(argv.iter().map(OsString::from));
         let folder = room.workspace.clone();
         let order = Order { words, folder, environment, group, walls: Walls::Namespace };
@@ -106,6 +109,12 @@ impl Bubblewrap {
         words.extend(["--remount-ro", "/", "--chdir", WORKSPACE, "--"].map(OsString::from));
         words
     }
+}
+
+/// Whether the kernel counts the processes of a namespace of users by themselves. Root's it does not count at all.
+fn counts_by_namespace() -> bool {
+    let first = Version::new(5, 14, 0);
+    !getuid().is_root() && Version::current().is_ok_and(|kernel| kernel >= first)
 }
 
 fn etc() -> io::Result<TempDir> {

@@ -14,6 +14,7 @@ use procfs::process::Process;
 use rustix::fs::{Access, access};
 
 use super::Limits;
+use crate::tree;
 
 const ALL: &str = "artel-agents";
 const SERVER: &str = "artel-server";
@@ -53,17 +54,23 @@ impl Groups {
             return None;
         }
         let limits = enable(own) && enable(&folder);
-        Some(Self { folder, limits })
+        let groups = Self { folder, limits };
+        groups.end_left();
+        Some(groups)
     }
 
     pub(super) fn limit(&self) -> bool {
         self.limits
     }
 
-    /// A fresh group. What an earlier server left in one of this name is ended.
+    /// A fresh group. What is left in one of this name is ended.
     pub(super) fn make(&self, name: &str, limits: &Limits) -> io::Result<Group> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         let name: String = name.chars().map(|at| if plain(at) { at } else { '_' }).collect();
+        let me = process::id();
+        // Whose it is: a number alone may be another's by now.
+        let since = tree::started(me.cast_signed()).unwrap_or_default();
+        let name = format!("{name}.{me}.{since}");
         let group = Group { folder: self.folder.join(name), limits: self.limits };
         if group.folder.exists() {
             group.end()?;
@@ -74,6 +81,22 @@ impl Groups {
             group.limit(limits)?;
         }
         Ok(group)
+    }
+
+    /// Ends what servers left that live no more.
+    fn end_left(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let mut parts = name.rsplit('.');
+            let since = parts.next().and_then(|since| since.parse::<u64>().ok());
+            let server = parts.next().and_then(|server| server.parse::<i32>().ok());
+            let (Some(since), Some(server)) = (since, server) else { continue };
+            if tree::started(server) != Some(since) {
+                let left = Group { folder: entry.path(), limits: self.limits };
+                // What does not end now is tried again by the next server.
+                let _ = left.end();
+            }
+        }
     }
 }
 
@@ -98,9 +121,8 @@ impl Group {
         Ok(())
     }
 
-    /// Kills everything in it, also what is just being forked.
     pub(super) fn kill(&self) -> io::Result<()> {
-        fs::write(self.folder.join("cgroup.kill"), "1")
+        kill(&self.folder)
     }
 
     /// Kills everything in it and waits until it is gone.
@@ -117,13 +139,13 @@ impl Group {
 
     fn is_empty(&self) -> io::Result<bool> {
         let events = fs::read_to_string(self.folder.join("cgroup.events"))?;
-        Ok(count(&events, "populated") == Some(0))
+        Ok(event(&events, "populated") == Some(0))
     }
 
     /// Whether the kernel killed something in it for its memory.
     pub(super) fn ran_out_of_memory(&self) -> bool {
         let events = fs::read_to_string(self.folder.join("memory.events"));
-        events.is_ok_and(|events| count(&events, "oom_kill").is_some_and(|kills| kills > 0))
+        events.is_ok_and(|events| event(&events, "oom_kill").is_some_and(|kills| kills > 0))
     }
 }
 
@@ -133,6 +155,17 @@ impl Drop for Group {
         // One that is not empty yet is removed when its agent starts again.
         let _ = fs::remove_dir(&self.folder);
     }
+}
+
+/// Kills everything in a group, also what is just being forked.
+pub(super) fn kill(folder: &Path) -> io::Result<()> {
+    fs::write(folder.join("cgroup.kill"), "1")
+}
+
+/// How many processes a group has; none when it cannot be said.
+pub(super) fn count(folder: &Path) -> u64 {
+    let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    members.lines().count() as u64
 }
 
 /// The group of this process.
@@ -163,7 +196,43 @@ fn enable(group: &Path) -> bool {
         && fs::write(&control, &wanted).is_ok()
 }
 
-fn count(events: &str, name: &str) -> Option<u64> {
+fn event(events: &str, name: &str) -> Option<u64> {
     let line = events.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// CA-3.2: what the kernel is told, on files that stand for its own.
+    #[test]
+    fn limits_are_written_as_the_kernel_reads_them() {
+        let own = TempDir::new().unwrap();
+        fs::write(own.path().join("cgroup.procs"), "").unwrap();
+        fs::create_dir(own.path().join(ALL)).unwrap();
+        fs::write(own.path().join(ALL).join("cgroup.kill"), "").unwrap();
+        let groups = Groups::beneath(own.path()).unwrap();
+        assert!(groups.limit());
+        let enabled = fs::read_to_string(own.path().join("cgroup.subtree_control")).unwrap();
+        assert_eq!(enabled, "+memory +pids +cpu");
+        let limits = Limits { memory: 1 << 30, processes: 64, cpu: 1500 };
+        let group = groups.make("../an agent", &limits).unwrap();
+        let name = group.folder().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(name.starts_with("___an_agent."), "{name}");
+        let read = |name: &str| fs::read_to_string(group.folder().join(name)).unwrap();
+        let written = ["memory.max", "pids.max", "cpu.max", "memory.oom.group"].map(read);
+        assert_eq!(written, ["1073741824", "64", "150000 100000", "1"]);
+        assert!(!group.ran_out_of_memory());
+        fs::write(group.folder().join("memory.events"), "oom 1\noom_kill 2\n").unwrap();
+        assert!(group.ran_out_of_memory());
+    }
+
+    /// CA-3.2: without the right to write there is none.
+    #[test]
+    fn a_folder_that_is_no_group_is_none() {
+        assert!(Groups::beneath(TempDir::new().unwrap().path()).is_none());
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::future::pending;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -16,20 +17,22 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::group::{Group, Groups};
+use super::watcher::{Excess, Watcher};
 use super::{Exit, Limits, Mark, Room, Running, Started, Uses};
 use crate::codec::Signal;
 use crate::tree;
 
-/// How often one is looked at that the kernel does not limit.
-const PERIOD: Duration = Duration::from_millis(100);
 /// One that is struck ends by itself, or is ended from without after so many times.
 const STRIKES: u32 = 250;
+/// So many of them are for the keeper to come to an end.
+const GENTLE: u32 = 10;
 const BETWEEN_STRIKES: Duration = Duration::from_millis(20);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
 /// How long the keeper may take until it can pass a signal on.
 const HEARING: Duration = Duration::from_secs(5);
 
@@ -38,6 +41,7 @@ const HEARING: Duration = Duration::from_secs(5);
 pub(super) struct Starter {
     jobs: mpsc::Sender<Job>,
     groups: Option<Groups>,
+    watcher: Watcher,
     pub(super) tasks: TaskTracker,
 }
 
@@ -77,20 +81,24 @@ impl Starter {
                 let _ = done.send(command.spawn());
             }
         })?;
-        Ok(Self { jobs, groups: Groups::find(), tasks: TaskTracker::new() })
+        let (groups, watcher) = (Groups::find(), Watcher::new()?);
+        Ok(Self { jobs, groups, watcher, tasks: TaskTracker::new() })
     }
 
     /// Which limits stand.
-    pub(super) fn describe(&self) -> &'static str {
-        match &self.groups {
+    pub(super) fn describe(&self) -> String {
+        let held = match &self.groups {
             Some(groups) if groups.limit() => {
-                "The kernel limits memory, processes and CPU, by control groups."
+                return "The kernel limits memory, processes and CPU, by control groups."
+                    .to_owned();
             }
-            Some(_) | None => {
-                "Memory and processes are watched and ended above their limits; CPU is not limited. For limits by the \
-                 kernel the server needs a control group (version 2) of its own, as by `Delegate=yes` under systemd."
-            }
-        }
+            Some(_) => "A control group holds together what an agent starts, but does not limit it",
+            None => "There are no control groups (version 2) that the server may use",
+        };
+        format!(
+            "{held}: memory and processes are watched and ended above their limits, CPU is not limited. For limits by \
+             the kernel give the server a group of its own, as by `Delegate=yes` under systemd."
+        )
     }
 
     pub(super) async fn group(&self, room: &Room) -> io::Result<Option<Group>> {
@@ -118,24 +126,22 @@ impl Starter {
             return Err(io::Error::other("it was started without its pipes"));
         };
         let root = pid.cast_signed();
-        let kept = Kept { root, walls: walls.clone(), limits, group, ended: false };
-        // One that has ended already is still there for its parent to see.
-        let started = tree::started(root).unwrap_or_default();
+        let limited = group.as_ref().is_some_and(Group::limits);
+        let folder = group.as_ref().map(Group::folder);
+        let excess = (!limited).then(|| self.watcher.watch(root, limits, folder));
+        let kept = Kept { root, walls: walls.clone(), group, ended: false };
         let (tell, ended) = watch::channel(None);
         let kill = CancellationToken::new();
         let stop = kill.clone();
         self.tasks.spawn(async move {
-            let exit = kept.follow(child, stop).await;
+            let exit = kept.follow(child, excess, stop).await;
             tell.send_replace(Some(exit));
         });
-        let running = Process {
-            mark: Mark::Process { pid, started },
-            root,
-            walls,
-            ended,
-            _kills_when_dropped: kill.clone().drop_guard(),
-            kill,
-        };
+        let kills_when_dropped = kill.clone().drop_guard();
+        let around = walls.clone();
+        let mark = blocking(move || mark(root, &around)).await?;
+        let running =
+            Process { mark, root, walls, ended, kill, _kills_when_dropped: kills_when_dropped };
         Ok(Started {
             stdin: Box::new(stdin),
             stdout: Box::new(stdout),
@@ -201,6 +207,23 @@ impl Running for Process {
     }
 }
 
+/// The keeper: when it is gone, so is everything that it kept. In a namespace bubblewrap may go before.
+fn mark(root: i32, walls: &Walls) -> Mark {
+    let first = || match walls {
+        Walls::None { .. } => Some(root),
+        Walls::Namespace => tree::first_below(root),
+    };
+    let mut keeper = first();
+    // One that has ended by now needs no mark.
+    while keeper.is_none() && tree::started(root).is_some() {
+        thread::sleep(BETWEEN_LOOKS);
+        keeper = first();
+    }
+    let keeper = keeper.unwrap_or(root);
+    let started = tree::started(keeper).unwrap_or_default();
+    Mark::Process { pid: keeper.cast_unsigned(), started }
+}
+
 /// The keeper's number, when it is there and passes this signal on.
 fn keeper(root: i32, walls: &Walls, signal: kernel::Signal) -> Option<i32> {
     let keeper = match walls {
@@ -214,31 +237,37 @@ fn keeper(root: i32, walls: &Walls, signal: kernel::Signal) -> Option<i32> {
 struct Kept {
     root: i32,
     walls: Walls,
-    limits: Limits,
     group: Option<Group>,
     ended: bool,
 }
 
 impl Kept {
-    async fn follow(mut self, mut child: Child, kill: CancellationToken) -> Exit {
-        let watched = !self.group.as_ref().is_some_and(Group::limits);
-        let mut look = interval(PERIOD);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut too_big = false;
-        let status = loop {
-            tokio::select! {
-                status = child.wait() => break status,
-                () = kill.cancelled() => break self.strike(&mut child).await,
-                _ = look.tick(), if watched => {
-                    let root = self.root;
-                    let used = blocking(move || tree::uses(&tree::below(root))).await;
-                    let Ok(used) = used else { continue };
-                    too_big = used.memory > self.limits.memory;
-                    if too_big || used.processes > self.limits.processes {
-                        break self.strike(&mut child).await;
-                    }
-                }
+    async fn follow(
+        mut self,
+        mut child: Child,
+        excess: Option<oneshot::Receiver<Excess>>,
+        kill: CancellationToken,
+    ) -> Exit {
+        let exceeds = async {
+            match excess {
+                // Without an answer the watcher is gone, and the server ends.
+                Some(excess) => match excess.await {
+                    Ok(excess) => excess,
+                    Err(_) => pending().await,
+                },
+                None => pending().await,
             }
+        };
+        let mut too_big = false;
+        let status = tokio::select! {
+            // The reason first, when the end is there already.
+            biased;
+            excess = exceeds => {
+                too_big = excess == Excess::Memory;
+                self.strike(&mut child).await
+            }
+            status = child.wait() => status,
+            () = kill.cancelled() => self.strike(&mut child).await,
         };
         self.ended = true;
         self.sweep().await;
@@ -249,10 +278,11 @@ impl Kept {
         if too_big || (out_of_memory && killed(&exit)) { Exit::Memory } else { exit }
     }
 
-    /// Brings the end about.
+    /// Brings the end about. The keeper buries what it held, or the kernel with the namespace; the group alone would
+    /// leave that to whoever is the first process of the machine, so it comes later.
     async fn strike(&self, child: &mut Child) -> io::Result<ExitStatus> {
-        for _ in 0..STRIKES {
-            if let Some(group) = &self.group {
+        for strike in 0..STRIKES {
+            if let Some(group) = self.group.as_ref().filter(|_| strike >= GENTLE) {
                 let _ = group.kill();
             }
             if matches!(self.walls, Walls::None { .. }) {
@@ -271,18 +301,15 @@ impl Kept {
 
     /// After the end: somebody may have killed the keeper, and not the rest.
     async fn sweep(&mut self) {
-        if let Some(group) = self.group.take() {
-            self.group = blocking(move || group.end().map(|()| group).ok()).await.ok().flatten();
+        if let Walls::None { socket } = self.walls.clone() {
+            let root = self.root;
+            let left = move || [tree::of_session(root), tree::with_socket(&socket)].concat();
+            let _ = blocking(move || end(left)).await;
         }
-        let Walls::None { socket } = self.walls.clone() else { return };
-        let root = self.root;
-        let _ = blocking(move || {
-            end(|| {
-                let left = [tree::of_session(root), tree::with_socket(&socket)];
-                left.concat()
-            })
-        })
-        .await;
+        if let Some(group) = self.group.take() {
+            let emptied = blocking(move || group.end().map(|()| group)).await;
+            self.group = emptied.ok().and_then(Result::ok);
+        }
     }
 }
 

@@ -26,7 +26,7 @@ async fn files_are_written_and_the_users_are_kept() {
             file(place.workspace.join("CLAUDE.md"), "new", keep, false),
             file(place.workspace.join("GEMINI.md"), "fresh", keep, false),
         ];
-        let (said, _) = den.launch(&sandbox, &wanted).await.to_end().await;
+        let (said, _) = den.launch(&sandbox, &wanted).await.last_words().await;
         assert_eq!(said, "the user'snewfresh");
         let secret = den.room.home.join(".tool/deep/settings.json");
         assert_eq!(fs::metadata(secret).unwrap().permissions().mode() & 0o777, 0o600);
@@ -46,7 +46,7 @@ async fn links_lead_nowhere() {
     symlink(precious.join("file"), den.room.home.join("file")).unwrap();
     let mut wanted = launch(&["true"]);
     wanted.files = vec![file(place.home.join("file"), "ours", Existing::Replace, false)];
-    den.launch(&sandbox, &wanted).await.to_end().await;
+    den.launch(&sandbox, &wanted).await.last_words().await;
     assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "precious");
     assert_eq!(fs::read_to_string(den.room.home.join("file")).unwrap(), "ours");
     for path in ["folder/file", "../escaped", "folder/../../escaped"] {

@@ -16,7 +16,7 @@ async fn a_conversation_is_the_same_everywhere() {
             assert_eq!(agent.hear().await, format!("heard message {number}"));
         }
         agent.stdin = None;
-        let (rest, exit) = agent.to_end().await;
+        let (rest, exit) = agent.last_words().await;
         assert_eq!(rest, "aside\n".repeat(100));
         assert_eq!(exit, Exit::Code(7));
         sandbox.close().await;
@@ -64,7 +64,7 @@ async fn signals_go_to_the_program_alone() {
         agent.running.signal(Signal::Interrupt).await.unwrap();
         assert_eq!(agent.hear().await, "interrupted", "{}", sandbox.describe());
         agent.running.signal(Signal::Terminate).await.unwrap();
-        let (rest, exit) = agent.to_end().await;
+        let (rest, exit) = agent.last_words().await;
         assert_eq!((rest.as_str(), exit), ("terminated\n", Exit::Code(3)));
     }
 }
@@ -74,7 +74,7 @@ async fn signals_go_to_the_program_alone() {
 async fn ends_look_the_same() {
     for sandbox in sandboxes(&ALL).await {
         let den = Den::new("ender");
-        let (said, exit) = den.start(&sandbox, &["no-such-program"]).await.to_end().await;
+        let (said, exit) = den.start(&sandbox, &["no-such-program"]).await.last_words().await;
         assert!(said.contains("no-such-program"), "{said}");
         assert_eq!(exit, Exit::Code(127), "{}", sandbox.describe());
         assert_eq!(den.script(&sandbox, "kill -SEGV $$").await.1, Exit::Signal(11));
