@@ -12,6 +12,8 @@ CRASH  := target/release/crash
 DATA   ?= .artel
 # The local embedding model; fetched once, beside the data of `make run`.
 WEIGHTS ?= $(DATA)/models/all-MiniLM-L6-v2
+# The command-line agents that tests drive; fetched once.
+CLIS ?= $(DATA)/clis
 # The peer of plans; fetched once, beside the program that measures.
 LANGGRAPH := target/release/langgraph
 
@@ -29,7 +31,9 @@ run: ## Build and run everything on this folder, http://127.0.0.1:8787, data in 
 
 test: setup lint ## Everything that must hold before a change goes in
 	scripts/fetch-weights.sh $(WEIGHTS)
-	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) scripts/with-services.sh cargo nextest run --workspace
+	scripts/fetch-clis.sh $(CLIS)
+	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) ARTEL_TEST_CLIS=$(abspath $(CLIS)) \
+		scripts/with-docker.sh scripts/with-services.sh cargo nextest run --workspace
 
 lint: ## Formatting and clippy, warnings are errors
 	cargo fmt --all --check

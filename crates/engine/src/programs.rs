@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::process::{Process, Runtime, Sandbox, State};
+use artel_domain::task::Status;
 use artel_domain::{Agent, AgentConfig, AgentId, Timestamp};
 use artel_programs::availability::Availability;
 use artel_programs::kind::{Kind as ProgramKind, Wish};
@@ -257,8 +258,10 @@ impl App {
 
     /// How an agent's process stands.
     pub async fn process(&self, caller: &Caller, id: AgentId) -> Result<ProcessView> {
-        let (_, agent) = self.find_agent(caller, id).await?;
+        let (scope, agent) = self.find_agent(caller, id).await?;
         let first = self.first_row(&agent)?;
+        let task = self.running_task(scope, id).await?;
+        let asks = task.is_some_and(|task| task.status == Status::WaitingApproval);
         let read = self.0.storage.db.read(move |conn| Box::pin(processes::get(conn, id)));
         let process = read.await?.unwrap_or(first);
         let member = self.0.programs.find(id);
@@ -268,7 +271,7 @@ impl App {
             None => None,
         };
         Ok(ProcessView {
-            activity: status.and_then(|status| activity(status.state)).map(str::to_owned),
+            activity: status.and_then(|status| activity(status.state, asks)).map(str::to_owned),
             waiting: self.0.programs.admission.place(id),
             memory,
             process,
@@ -378,8 +381,10 @@ const fn is_alive(state: Life) -> bool {
     matches!(state, Life::Starting | Life::Running(_) | Life::Stopping)
 }
 
-const fn activity(state: Life) -> Option<&'static str> {
+/// What it does, as people say it. Whom it has asked with a tool of ours, it waits for as well.
+const fn activity(state: Life, asks: bool) -> Option<&'static str> {
     match state {
+        Life::Running(_) if asks => Some("waiting for a person"),
         Life::Running(Doing::Idle) => Some("idle"),
         Life::Running(Doing::Working) => Some("working"),
         Life::Running(Doing::Tool) => Some("running a tool"),

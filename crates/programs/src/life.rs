@@ -186,6 +186,13 @@ impl Life {
         self.ask(Message::Stop { reason: reason.to_owned(), reply }, answer).await
     }
 
+    /// Ends its process; the next one begins a conversation of its own.
+    pub async fn forget(&self, why: &str) -> Result<(), Error> {
+        self.stop(why).await?;
+        let (reply, answer) = oneshot::channel();
+        self.ask(Message::Forget { why: why.to_owned(), reply }, answer).await
+    }
+
     /// Ends its process at once, and waits for that.
     pub async fn kill(&self) -> Result<(), Error> {
         // First of all, whatever the agent's task is at.

@@ -132,6 +132,11 @@ impl Member {
         self.0.log.flush().await;
     }
 
+    /// Lets it begin a conversation of its own: the one it has cannot go on.
+    pub async fn forget(&self, why: &str) -> Result<(), Error> {
+        self.0.life.forget(why).await
+    }
+
     /// Gives it a message. Its process is started if it is down.
     pub async fn turn(&self, text: String) -> Result<Turn, Error> {
         let inner = self.0.life.turn(text).await?;

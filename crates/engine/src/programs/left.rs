@@ -1,6 +1,6 @@
 //! What an earlier server on this node left running is ended before anything new begins.
 
-use artel_domain::process::{Process, State};
+use artel_domain::process::{Process, Sandbox, State};
 use artel_programs::sandbox::Mark;
 use artel_storage::{Lane, processes};
 
@@ -46,6 +46,16 @@ pub(super) async fn end_left(app: &App) -> Result<()> {
             Box::pin(async move { processes::put(conn, scope, &ended).await })
         });
         put.await?;
+    }
+    // A container may have no row: the server died between the two.
+    let settings = &app.0.settings;
+    if settings.programs.sandboxes.contains(&Sandbox::Docker) {
+        let walls = app.0.programs.walls(settings, choice(Sandbox::Docker)).await?;
+        match walls.end_all_left(&settings.node).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "containers that an earlier server left were ended"),
+            Err(error) => tracing::warn!(%error, "containers that were left could not be ended"),
+        }
     }
     Ok(())
 }

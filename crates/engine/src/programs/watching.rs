@@ -36,7 +36,7 @@ impl Notes {
             reason: status.reason.clone(),
             node: app.0.settings.node.clone(),
             mark,
-            conversation: status.session.clone().or_else(|| row.conversation.clone()),
+            conversation: status.session.clone(),
             version: status.version.clone().or_else(|| row.version.clone()),
             model: status.model.clone().or_else(|| row.model.clone()),
             restarts: row.restarts + u32::from(again),

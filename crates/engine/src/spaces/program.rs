@@ -83,7 +83,7 @@ pub(super) async fn answer(
     if brief.resumed && member.abilities().tools != Tools::Lines {
         message = format!("{GO_ON}\n\n{message}");
     }
-    let mut revived = false;
+    let (mut revived, mut renewed) = (false, false);
     let end = loop {
         match work.turn(message, &mut told).await {
             Turned::Done => break End::Completed,
@@ -92,6 +92,15 @@ pub(super) async fn answer(
                 revived = true;
                 acting.progress(format!("The program died and is started again: {why}")).await;
                 message = format!("{GO_ON}\n\n{}", brief.asked);
+            }
+            // The model refuses what its conversation has become; without it, it may take the task.
+            Turned::Failed { fault: Fault::Refused, why } if !renewed && !member.is_fresh() => {
+                renewed = true;
+                acting.progress(format!("A new conversation is begun: {why}")).await;
+                if let Err(down) = member.forget(&why).await {
+                    break failed(down.to_string());
+                }
+                message = work.message(&context);
             }
             Turned::Failed { fault, why } => {
                 let error_type = match fault {
@@ -106,8 +115,12 @@ pub(super) async fn answer(
         }
     };
     let Told { answers, last, usage, steps, .. } = told;
-    let text = if answers.is_empty() { last } else { answers.join("\n\n") };
+    let text = if answers.is_empty() { last.trim().to_owned() } else { answers.join("\n\n") };
     Ending { text, end, usage, context, steps, noted: acting.noted() }
+}
+
+fn failed(error: String) -> End {
+    End::Failed { error, error_type: ErrorType::Execution }
 }
 
 #[derive(Clone, Copy)]
@@ -321,7 +334,9 @@ impl<'a> Work<'a> {
     /// A person decides, unless it only wants to call us.
     async fn permit(self, wanted: Permission, place: Place) -> Settled {
         let request = wanted.request.clone();
-        if wanted.command.as_deref().is_some_and(permission::only_calls_us) {
+        if permission::is_of_us(&wanted.tool)
+            || wanted.command.as_deref().is_some_and(permission::only_calls_us)
+        {
             return Settled::Decided(request, Decision::Once);
         }
         let arguments = permission::arguments(self.kind, &wanted);

@@ -18,6 +18,7 @@ const LONGEST: usize = 64 * 1024;
 /// The call, as it is stored.
 pub(crate) fn arguments(kind: &str, permission: &Permission) -> Map<String, Value> {
     let Permission { tool, title, input, command, folder, diff, .. } = permission;
+    let folder = folder.as_deref().unwrap_or("its workspace");
     let whole = input.to_string();
     let input = if whole.len() > LONGEST {
         let start = &whole[..whole.floor_char_boundary(LONGEST)];
@@ -51,6 +52,13 @@ pub(crate) fn asking(agent: AgentId, arguments: &Map<String, Value>) -> Asking {
         "agent_id": agent,
     });
     Asking { kind: Kind::Tool, risk: RiskLevel::Medium, payload, told: Asked::Tool }
+}
+
+/// Whether it is one of our own tools, as programs name those of the server that we are to them.
+pub(crate) fn is_of_us(tool: &str) -> bool {
+    ["orchestrator___", "mcp__orchestrator__", "mcp_orchestrator_"]
+        .iter()
+        .any(|prefix| tool.starts_with(prefix))
 }
 
 /// Whether a command line does nothing but call our own program, whose tools are guarded themselves.

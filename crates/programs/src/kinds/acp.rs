@@ -84,7 +84,7 @@ impl Kind for Acp {
 }
 
 /// Our tools, by both ways: the program says which it takes.
-fn server(place: &Place) -> Server {
+pub(super) fn server(place: &Place) -> Server {
     let token = place.token.expose_secret();
     let http = place.loopback.as_ref().map(|url| Http {
         url: format!("{url}/mcp"),

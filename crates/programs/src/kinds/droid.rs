@@ -1,7 +1,7 @@
 //! Factory Droid, in its mode of JSON-RPC lines both ways.
 //!
-//! Our tools reach it as `orchestrator` in its shell, which its settings let through: tools by MCP it must look up first
-//! and asks about each time.
+//! Our tools reach it as `orchestrator` in its shell, which its settings let through. It has them by MCP too, but must
+//! look them up first there, and asks about each call.
 
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ impl Kind for Droid {
             autonomy: "off".to_owned(),
             unattended: wish.unattended,
             instructions: briefing::whole_prompt(wish),
-            servers: Vec::new(),
+            servers: vec![super::acp::server(place)],
             resume: wish.resume.clone(),
         })))
     }

@@ -27,6 +27,7 @@ pub(super) enum Message {
     Start { reply: oneshot::Sender<Result<(), Error>> },
     Stop { reason: String, reply: oneshot::Sender<()> },
     Kill { reply: oneshot::Sender<()> },
+    Forget { why: String, reply: oneshot::Sender<()> },
 }
 
 /// Something that takes a message.
@@ -181,6 +182,12 @@ impl Care {
             Next::Message(Message::Kill { reply }) => {
                 self.kill().await;
                 self.when_ended(reply);
+            }
+            Next::Message(Message::Forget { why, reply }) => {
+                let status = self.tell(|status| status.session = None);
+                self.parts.watcher.changed(&status).await;
+                self.parts.watcher.warned(Warning::Forgotten { why }).await;
+                let _ = reply.send(());
             }
             Next::Started(started) => self.started(started).await,
             Next::Facts => self.learn().await,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{ARTEL, Side, World, empty_project};
 
 /// How long anything in these tests may take: a program starts, a model stub answers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A project on a server that lets programs run.
 pub(crate) struct House {

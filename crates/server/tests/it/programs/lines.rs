@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{House, gone};
-use crate::{Side, on_both_sides};
+use crate::on_both_sides;
 
 on_both_sides! {
     /// CA-1.2, CA-2.1, CA-2.2, CA-2.3, CA-5.1, CA-5.2, CA-8.4: a message starts it, its process keeps the conversation,
