@@ -13,6 +13,7 @@
 pub mod approvals;
 pub mod client;
 pub mod crash;
+pub mod jail;
 pub mod memories;
 pub mod plans;
 pub mod postgres;

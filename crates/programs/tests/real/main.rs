@@ -1,17 +1,17 @@
 //! The real programs, as their makers ship them, each against a model service of ours: what is known of them holds.
 //!
-//! Every test runs in a network in which there is nothing but this machine ([`jail`]), so that nothing leaves it,
+//! Every test runs in a network in which there is nothing but this machine ([`artel_testkit::jail`]), so that nothing leaves it,
 //! whatever a program tries.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 
 mod agent;
-mod jail;
 mod world;
 
 use artel_programs::availability::{Availability, look};
 use artel_programs::codec::{Command, Decision, Event, Fault, Outcome};
 use artel_programs::kind::{Credentials, Wish};
+use artel_testkit::jail;
 use serde_json::{Value, json};
 
 use agent::Agent;

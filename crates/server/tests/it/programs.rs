@@ -2,6 +2,7 @@
 
 mod lines;
 mod nasty;
+mod real;
 
 use std::path::Path;
 use std::time::Duration;

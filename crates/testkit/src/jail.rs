@@ -7,16 +7,16 @@ use std::process::Command;
 
 const INSIDE: &str = "ARTEL_TEST_INSIDE";
 
-/// Runs one test of this program, by its name, inside.
-pub(crate) fn run<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+/// Runs one test of this program, by its whole name, inside.
+pub fn run<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
     if env::var_os(INSIDE).is_some() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
         return runtime.block_on(test());
     }
     let inside = Command::new("bwrap")
         .args(["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"])
         .args(["--unshare-net", "--unshare-pid", "--die-with-parent", "--"])
-        .arg(env::current_exe().unwrap())
+        .arg(env::current_exe().expect("this program has a path"))
         .args(["--exact", name, "--nocapture"])
         .env(INSIDE, "1")
         .output()
