@@ -105,7 +105,7 @@ pub enum State {
     Stopped,
     /// It could not be started.
     Failed,
-    /// It had to be forced.
+    /// It was ended by force, or with the server that it belonged to.
     Killed,
     /// It died by itself.
     Crashed,

@@ -54,9 +54,17 @@ fn guess(
     let handed = HANDED_ON * task.depends_on.len() as u64;
     let asked = AROUND + tokens::estimate(&config.system_prompt) + words + handed;
     let most = SAID.1.min(config.max_tokens.into());
-    let resolved = providers.resolve(&config.model);
-    let scripted = resolved.as_ref().is_ok_and(|resolved| resolved.provider == Provider::Scripted);
-    let model = resolved.map_or_else(|_| config.model.clone(), |resolved| resolved.full_name());
+    let resolved = match &config.runtime {
+        None => providers.resolve(&config.model).ok(),
+        // A program asks the model that it was told, or one that is not known.
+        Some(_) => None,
+    };
+    let scripted = resolved.as_ref().is_some_and(|it| it.provider == Provider::Scripted);
+    let said = match &config.runtime {
+        None => config.model.clone(),
+        Some(runtime) => runtime.model.clone().unwrap_or_else(|| runtime.kind.clone()),
+    };
+    let model = resolved.map_or(said, |resolved| resolved.full_name());
     let price = |calls: u64, output: u64| {
         // Each time everything that was said before is read again.
         let input = asked * calls + output * calls * calls.saturating_sub(1) / 2;

@@ -5,12 +5,13 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use artel_domain::process::{Process, Runtime, Sandbox, State};
 use artel_domain::task::Status;
-use artel_domain::{Agent, AgentConfig, AgentId, Timestamp};
+use artel_domain::{Agent, AgentConfig, AgentId, Timestamp, UserId};
 use artel_programs::availability::Availability;
 use artel_programs::kind::{Kind as ProgramKind, Wish};
 use artel_programs::life::State as Life;
@@ -39,7 +40,7 @@ pub use credentials::{CredentialsShown, SetCredentials};
 pub use logs::Lines;
 pub use sending::{AnswerQuestion, Delivery, TellAgent, Told};
 
-use admission::Admission;
+use admission::{Admission, Full};
 use artel_programs::sandbox::Sandbox as Walls;
 
 /// What can be set about programs.
@@ -118,11 +119,14 @@ pub(crate) struct Programs {
 #[derive(Debug, Default)]
 struct Seat {
     member: OnceCell<Opened>,
+    /// What it was opened with has changed: it is opened anew for its next turn.
+    stale: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
 struct Opened {
     member: Member,
+    user: UserId,
     /// The agent as it was then: changed since, it is opened anew.
     of: Timestamp,
 }
@@ -167,14 +171,20 @@ impl Programs {
         Arc::clone(self.seats().entry(agent).or_default())
     }
 
+    /// It is opened anew before its next turn.
+    fn outdate(&self, agent: AgentId) {
+        if let Some(seat) = self.seats().get(&agent) {
+            seat.stale.store(true, Ordering::Relaxed);
+        }
+    }
+
     fn leave(&self, agent: AgentId) -> Option<Member> {
         let seat = self.seats().remove(&agent)?;
         seat.member.get().map(|opened| opened.member.clone())
     }
 
-    fn all(&self) -> Vec<Member> {
-        let seats = self.seats();
-        seats.values().filter_map(|seat| Some(seat.member.get()?.member.clone())).collect()
+    fn all(&self) -> Vec<Opened> {
+        self.seats().values().filter_map(|seat| seat.member.get().cloned()).collect()
     }
 
     fn seats(&self) -> MutexGuard<'_, HashMap<AgentId, Arc<Seat>>> {
@@ -195,10 +205,12 @@ impl App {
             let opened =
                 seat.member.get_or_try_init(|| opening::open(self, scope, agent, runtime)).await;
             match opened {
-                Ok(opened) if opened.of == agent.updated_at => {
+                Ok(opened)
+                    if opened.of == agent.updated_at && !seat.stale.load(Ordering::Relaxed) =>
+                {
                     return Ok(opened.member.clone());
                 }
-                Ok(_) => self.close_program(agent.id, "Its configuration has changed").await,
+                Ok(_) => self.close_program(agent.id, "What it was started with has changed").await,
                 Err(error) => {
                     self.0.programs.leave(agent.id);
                     return Err(error);
@@ -236,14 +248,20 @@ impl App {
         }
     }
 
-    /// Somebody waits for a place: the program that has been idle longest gives up its own.
-    fn make_room(&self) {
-        let idle = |member: &Member| member.status().state == Life::Running(Doing::Idle);
+    /// Somebody waits for a place: of the programs that have nothing to do, the one that has run longest gives up its
+    /// own. A user who has too many makes room with their own.
+    fn make_room(&self, full: Full) {
+        let idle = |opened: &Opened| {
+            opened.member.status().state == Life::Running(Doing::Idle)
+                && match full {
+                    Full::Node => true,
+                    Full::User(user) => opened.user == user,
+                }
+        };
         let mut all = self.0.programs.all();
         all.retain(idle);
-        let Some(member) = all.into_iter().min_by_key(|member| member.status().since) else {
-            return;
-        };
+        let longest = all.into_iter().min_by_key(|opened| opened.member.status().since);
+        let Some(Opened { member, .. }) = longest else { return };
         self.0.tracker.spawn(async move {
             member.stop("Another agent needed its place; a message starts it again").await;
         });
@@ -252,7 +270,7 @@ impl App {
     /// Ends all programs of this node; the server stops.
     pub(crate) async fn close_programs(&self) {
         let all = self.0.programs.all();
-        let stops = all.iter().map(|member| member.stop("The server was stopped"));
+        let stops = all.iter().map(|opened| opened.member.stop("The server was stopped"));
         futures_util::future::join_all(stops).await;
     }
 

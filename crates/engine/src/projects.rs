@@ -5,7 +5,7 @@ use std::time::Duration;
 use artel_domain::event::ProjectUpdated;
 use artel_domain::project::{NewProject, Project};
 use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId};
-use artel_storage::{Lane, Listed, Page, Scope, events, projects};
+use artel_storage::{Lane, Listed, Page, Scope, agents as team, events, projects};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -156,12 +156,18 @@ impl App {
     /// Deletes the project with everything in it, and ends its event streams.
     pub async fn delete_project(&self, caller: &Caller, project: ProjectId) -> Result<()> {
         let scope = Scope { user: caller.user, project };
-        let change = self
-            .0
-            .storage
-            .db
-            .write(Lane::Project(project), move |conn| Box::pin(projects::delete(conn, scope)));
-        change.await?;
+        let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
+            Box::pin(async move {
+                let all = team::all(conn, scope).await?;
+                projects::delete(conn, scope).await?;
+                Ok(all)
+            })
+        });
+        let team = change.await?;
+        for agent in team.iter().filter(|agent| agent.config.runtime.is_some()) {
+            self.close_program(agent.id, "The project was deleted").await;
+            self.forget_program(agent.id).await;
+        }
         self.0.spaces.close(project);
         self.0.cache.clear(scope).await;
         self.tell(scope, Word::SpaceClosed).await;

@@ -239,11 +239,14 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             runtime()?.block_on(serve::run(config))
         }
         Command::Up { dir, listen, no_open, approve } => {
-            let config = Config::from(&said(listen)?)?;
+            let dir = dir.unwrap_or_else(|| PathBuf::from("."));
+            let mut said = said(listen)?;
+            said.for_one_person(&dir);
+            let config = Config::from(&said)?;
             // The terminal is for the person.
             let log = std::fs::File::create(config.data_dir.join("artel.log"))?;
             start_logging(&config, Some(log))?;
-            let up = up::Up { dir: dir.unwrap_or_else(|| PathBuf::from(".")), no_open, approve };
+            let up = up::Up { dir, no_open, approve };
             runtime()?.block_on(up::run(config, up, environment()))
         }
         Command::Client { server, project, workspace, approve } => {

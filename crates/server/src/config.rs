@@ -109,6 +109,19 @@ impl Resolved {
         Ok(all)
     }
 
+    /// On a machine of one person's own, programs work in their folder and with their keys unless something else was
+    /// said.
+    pub(crate) fn for_one_person(&mut self, folder: &Path) {
+        let folder = folder.to_string_lossy().into_owned();
+        for (name, value) in
+            [("share_keys", Value::Flag(true)), ("agent_workspaces", Value::List(vec![folder]))]
+        {
+            if self.settings[name].1 == Origin::Default {
+                self.set(name, value, Origin::Flag("up"));
+            }
+        }
+    }
+
     fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
         self.settings.insert(name, (value, origin));
     }

@@ -9,13 +9,23 @@ const INSIDE: &str = "ARTEL_TEST_INSIDE";
 
 /// Runs one test of this program, by its whole name, inside.
 pub fn run<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+    let walls = ["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid"];
+    again(&walls, name, test);
+}
+
+/// The same for a test that makes sandboxes itself, which takes the processes as they are: only the network is another.
+pub fn offline<F: Future<Output = ()>>(name: &str, test: impl FnOnce() -> F) {
+    again(&["--dev-bind", "/", "/"], name, test);
+}
+
+fn again<F: Future<Output = ()>>(walls: &[&str], name: &str, test: impl FnOnce() -> F) {
     if env::var_os(INSIDE).is_some() {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
         return runtime.block_on(test());
     }
     let inside = Command::new("bwrap")
-        .args(["--bind", "/", "/", "--dev", "/dev", "--proc", "/proc"])
-        .args(["--unshare-net", "--unshare-pid", "--die-with-parent", "--"])
+        .args(walls)
+        .args(["--unshare-net", "--die-with-parent", "--"])
         .arg(env::current_exe().expect("this program has a path"))
         .args(["--exact", name, "--nocapture"])
         .env(INSIDE, "1")

@@ -21,6 +21,14 @@ struct State {
     queue: VecDeque<(AgentId, UserId)>,
 }
 
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    Node,
+    /// This user has as many as one may have.
+    User(UserId),
+}
+
 /// A place on this node, held as long as the process lives.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -39,23 +47,25 @@ impl Admission {
         Self { most, most_per_user, state: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Waits for a place; `full` is told each time that there is none.
+    /// Waits for a place; `full` is told each time that there is none for whoever is next.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         agent: AgentId,
         user: UserId,
-        full: impl Fn(),
+        full: impl Fn(Full),
     ) -> Place {
         self.lock().queue.push_back((agent, user));
         let number = Number { admission: self, agent };
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
             changed.as_mut().enable();
-            if self.try_enter(agent, user) {
-                std::mem::forget(number);
-                return Place { admission: Arc::clone(self), user };
+            match self.try_enter(agent, user) {
+                Ok(()) => {
+                    std::mem::forget(number);
+                    return Place { admission: Arc::clone(self), user };
+                }
+                Err(why) => why.into_iter().for_each(&full),
             }
-            full();
             changed.await;
         }
     }
@@ -66,18 +76,19 @@ impl Admission {
         state.queue.iter().position(|(waiting, _)| *waiting == agent).map(|at| at + 1)
     }
 
-    /// Whoever comes first of those whose user has a place left.
-    fn try_enter(&self, agent: AgentId, user: UserId) -> bool {
+    /// Whoever comes first of those whose user has a place left; otherwise what is in the way, if it is not another.
+    fn try_enter(&self, agent: AgentId, user: UserId) -> Result<(), Option<Full>> {
         let mut state = self.lock();
-        if state.count >= self.most {
-            return false;
+        let free =
+            |user: &UserId| state.inside.get(user).copied().unwrap_or(0) < self.most_per_user;
+        if !free(&user) {
+            return Err(Some(Full::User(user)));
         }
-        let free = |user: &UserId, state: &State| {
-            state.inside.get(user).copied().unwrap_or(0) < self.most_per_user
-        };
-        let first = state.queue.iter().find(|(_, user)| free(user, &state)).copied();
-        if first != Some((agent, user)) {
-            return false;
+        if state.queue.iter().find(|(_, user)| free(user)) != Some(&(agent, user)) {
+            return Err(None);
+        }
+        if state.count >= self.most {
+            return Err(Some(Full::Node));
         }
         state.queue.retain(|(waiting, _)| *waiting != agent);
         *state.inside.entry(user).or_default() += 1;
@@ -85,7 +96,7 @@ impl Admission {
         drop(state);
         // The next may find room too.
         self.changed.notify_waiters();
-        true
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -136,12 +147,12 @@ mod tests {
     async fn places_are_given_in_order() {
         let admission = Arc::new(Admission::new(2, 2));
         let (ada, bob) = (UserId(1), UserId(2));
-        let first = admission.enter(agent(), ada, || {}).await;
-        let _second = admission.enter(agent(), bob, || {}).await;
+        let first = admission.enter(agent(), ada, |_| {}).await;
+        let _second = admission.enter(agent(), bob, |_| {}).await;
         let (third, fourth) = (agent(), agent());
         let waiting = |agent, user| {
             let admission = Arc::clone(&admission);
-            async move { admission.enter(agent, user, || {}).await }
+            async move { admission.enter(agent, user, |_| {}).await }
         };
         let mut three = Box::pin(waiting(third, ada));
         let mut four = Box::pin(waiting(fourth, bob));
@@ -160,10 +171,10 @@ mod tests {
     async fn a_user_has_no_more_than_their_share() {
         let admission = Arc::new(Admission::new(3, 1));
         let (ada, bob) = (UserId(1), UserId(2));
-        let _first = admission.enter(agent(), ada, || {}).await;
-        let mut second = Box::pin(admission.enter(agent(), ada, || {}));
+        let _first = admission.enter(agent(), ada, |_| {}).await;
+        let mut second = Box::pin(admission.enter(agent(), ada, |_| {}));
         assert!(waits(&mut second).await);
-        let _other = admission.enter(agent(), bob, || {}).await;
+        let _other = admission.enter(agent(), bob, |_| {}).await;
         assert!(waits(&mut second).await);
     }
 }

@@ -51,7 +51,7 @@ struct Kept {
 }
 
 impl App {
-    /// Sets them, all at once; its process takes them up when it is started next.
+    /// Sets them, all at once. Its process is started anew with them before its next turn.
     pub async fn set_credentials(
         &self,
         caller: &Caller,
@@ -81,6 +81,7 @@ impl App {
             })
         });
         put.await?;
+        self.0.programs.outdate(id);
         self.credentials_shown(scope, &agent).await
     }
 
@@ -94,7 +95,11 @@ impl App {
         let deleted = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move { credentials::delete(conn, id).await })
         });
-        if deleted.await? { Ok(()) } else { Err(Error::not_found("credentials")) }
+        if !deleted.await? {
+            return Err(Error::not_found("credentials"));
+        }
+        self.0.programs.outdate(id);
+        Ok(())
     }
 
     async fn credentials_shown(&self, scope: Scope, agent: &Agent) -> Result<CredentialsShown> {
@@ -119,7 +124,8 @@ impl App {
         let read = self.0.storage.db.read(move |conn| Box::pin(credentials::get(conn, id)));
         let Some(sealed) = read.await? else {
             let found = self.0.settings.programs.found.credentials(&runtime.kind);
-            let source = if found.key.is_some() { "server" } else { "none" };
+            let any = found.key.is_some() || found.base_url.is_some();
+            let source = if any { "server" } else { "none" };
             return Ok((found, source));
         };
         let unreadable = || {

@@ -50,11 +50,14 @@ pub(super) async fn end_left(app: &App) -> Result<()> {
     // A container may have no row: the server died between the two.
     let settings = &app.0.settings;
     if settings.programs.sandboxes.contains(&Sandbox::Docker) {
-        let walls = app.0.programs.walls(settings, choice(Sandbox::Docker)).await?;
-        match walls.end_all_left(&settings.node).await {
-            Ok(0) => {}
-            Ok(count) => tracing::info!(count, "containers that an earlier server left were ended"),
-            Err(error) => tracing::warn!(%error, "containers that were left could not be ended"),
+        // Without a Docker there are no containers, and other programs need none.
+        match app.0.programs.walls(settings, choice(Sandbox::Docker)).await {
+            Ok(walls) => match walls.end_all_left(&settings.node).await {
+                Ok(0) => {}
+                Ok(count) => tracing::info!(count, "containers of an earlier server were ended"),
+                Err(error) => tracing::warn!(%error, "containers that were left stay"),
+            },
+            Err(error) => tracing::warn!(%error, "there is no Docker for programs"),
         }
     }
     Ok(())

@@ -133,7 +133,8 @@ pub(super) async fn open(
         log,
         watcher: Arc::new(notes),
     };
-    Ok(Opened { member: Member::new(parts, desk, endpoint), of: agent.updated_at })
+    let member = Member::new(parts, desk, endpoint);
+    Ok(Opened { member, user: scope.user, of: agent.updated_at })
 }
 
 impl Programs {
@@ -327,9 +328,9 @@ impl Starter for Entrance {
     }
 
     async fn start(&self, room: &Room, place: &Place, launch: &Launch) -> io::Result<Started> {
-        let full = || {
+        let full = |full| {
             if let Some(inner) = self.app.upgrade() {
-                App(inner).make_room();
+                App(inner).make_room(full);
             }
         };
         let held = self.admission.enter(self.agent, self.user, full).await;

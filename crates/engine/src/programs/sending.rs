@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use artel_domain::session::{Message, Session};
+use artel_domain::event::MessageCreated;
+use artel_domain::session::{Message, Role, Session};
 use artel_domain::task::Task;
-use artel_domain::{Agent, AgentId, ApprovalId, SessionId};
+use artel_domain::{Agent, AgentId, ApprovalId, MessageId, SessionId};
 use artel_programs::codec::Command;
-use artel_storage::{Lane, Scope, processes, projects, sessions, tasks};
+use artel_storage::{Lane, Scope, events, processes, projects, sessions, tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -79,6 +80,7 @@ impl App {
                     && member.abilities().steer
                     && member.command(Command::Steer { text: message.clone() }).await.is_ok()
                 {
+                    self.note_word(scope, &task, message).await?;
                     return Ok(Told::Steered { session_id: task.session_id, task: Box::new(task) });
                 }
             }
@@ -99,6 +101,7 @@ impl App {
         let wanted = self.schemas().check::<SendMessage>(json!({
             "content": message,
             "target_agent": id,
+            "priority": if delivery == Delivery::Replace { "high" } else { "normal" },
         }))?;
         match self.send(caller, scope.project, session, wanted, key).await? {
             Taken::Direct(sent) => {
@@ -108,6 +111,29 @@ impl App {
             }
             Taken::Planned(_) => Err(Error::internal("a message to one agent was planned")),
         }
+    }
+
+    /// A word into a running turn stands in its conversation like any other.
+    async fn note_word(&self, scope: Scope, task: &Task, content: String) -> Result<()> {
+        let (session, now) = (task.session_id, self.clock().now());
+        let message = Message {
+            id: MessageId::new(self.clock()),
+            role: Role::User,
+            content,
+            agent_id: Some(task.agent_id),
+            task_id: Some(task.id),
+            timestamp: now,
+            outcome: None,
+        };
+        let noted = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
+            Box::pin(async move {
+                sessions::say(conn, scope, session, &message).await?;
+                let event = MessageCreated { message };
+                events::append(conn, scope.project, Some(session), now, &event.into()).await?;
+                Ok(())
+            })
+        });
+        Ok(noted.await?)
     }
 
     /// Waits for the answer to a message, so long.

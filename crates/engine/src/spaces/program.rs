@@ -55,8 +55,7 @@ pub(super) async fn answer(
 ) -> Ending {
     let acting = Acting::new(app, scope, brief, agent, patience);
     let names = agent.config.tools.iter().map(|tool| tool.0.as_str());
-    let planned = brief.task.plan.as_ref().map(|_| ReadResult::NAME);
-    let more = planned.filter(|name| !names.clone().any(|it| it == *name));
+    let more = Some(ReadResult::NAME).filter(|name| !names.clone().any(|it| it == *name));
     let mut offered = app.0.tools.offered(names.chain(more));
     offered.extend(speaking::specs());
     let member = match app.program(scope, agent, runtime).await {

@@ -21,7 +21,7 @@ pub use config::{Config, Interrupt, Ready, TurnEnd};
 /// How large a pattern may become in memory.
 const PATTERN: usize = 1 << 20;
 
-/// After it was interrupted, a turn is over when this long nothing comes.
+/// After it was interrupted, a turn of a program that has no word for its end is over when this long nothing comes.
 const STOPPED: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Default)]
@@ -70,7 +70,9 @@ impl Line {
     fn watch(&self, out: &mut Out) {
         let config = &self.setup.config;
         out.quiet = if self.desk.stopping() {
-            Some(STOPPED)
+            // One that has a word for the end of a turn says it; without it, it did not obey.
+            let tells = matches!(config.turn_end, TurnEnd::Line(_));
+            (!tells).then_some(STOPPED)
         } else if self.desk.running() {
             match config.turn_end {
                 TurnEnd::Idle(seconds) if self.desk.nothing_open() => {

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 53] = [
+pub(crate) const KEYS: [Key; 54] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -106,6 +106,11 @@ pub(crate) const KEYS: [Key; 53] = [
         "folders of this machine that such agents may be given to work in",
     ),
     key("agent_path", List, "folders where their programs are looked for; unset: those of PATH"),
+    key(
+        "share_keys",
+        Flag(false),
+        "give the server's own model keys to programs that have none; each can read its own (`artel up` does)",
+    ),
     key(
         "program_turn_timeout",
         Seconds(60 * 60),

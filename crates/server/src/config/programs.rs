@@ -49,7 +49,8 @@ pub(super) fn settings(said: &Resolved, data_dir: &Path) -> Result<Settings, Mis
         turn_timeout: said.span("program_turn_timeout"),
         most: number("max_programs"),
         most_per_user: number("max_programs_per_user"),
-        found: found(said),
+        // An agent can read what its program is given.
+        found: if said.flag("share_keys") { found(said) } else { Found::default() },
     })
 }
 
@@ -58,7 +59,8 @@ fn found(said: &Resolved) -> Found {
     let service = |key: &str, url: &str| {
         (said.variable(key).map(secret_text), said.variable(url).map(str::to_owned))
     };
-    let gemini = service("GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL");
+    let mut gemini = service("GEMINI_API_KEY", "GEMINI_BASE_URL");
+    gemini.1 = gemini.1.or_else(|| said.variable("GOOGLE_GEMINI_BASE_URL").map(str::to_owned));
     Found {
         anthropic: service("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
         openai: service("OPENAI_API_KEY", "OPENAI_BASE_URL"),

@@ -65,7 +65,7 @@ impl House {
 
     /// Says something and gives the answer: its text, and what it failed of.
     pub(crate) async fn ask(&self, agent: &str, text: &str) -> (String, Option<String>) {
-        let path = format!("/agents/{agent}/message?wait=60");
+        let path = format!("/agents/{agent}/message?wait=25");
         let told = self.ada.post(&path, &json!({"message": text})).await.unwrap();
         assert_eq!(told.status, 200, "{}", told.body);
         let answer = &told.body["answer"];
@@ -102,9 +102,9 @@ impl House {
     pub(crate) async fn asked(&self) -> Value {
         let began = std::time::Instant::now();
         loop {
-            let all = self.ada.list("/my/approvals?status=pending", "approvals").await.unwrap();
-            if let Some(first) = all.into_iter().next() {
-                return first;
+            let all = self.ada.get("/my/approvals?status=pending").await.unwrap();
+            if let Some(first) = all.body["approvals"].as_array().unwrap().first() {
+                return first.clone();
             }
             assert!(began.elapsed() < PATIENCE, "nobody asks\n{}", self.world.artel.log_tail());
             tokio::time::sleep(Duration::from_millis(30)).await;

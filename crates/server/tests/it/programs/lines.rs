@@ -14,7 +14,7 @@ on_both_sides! {
         let house = House::new(side, &[]).await;
         let agent = house.line("echo", &json!({"environment": {"MARK": "in-lines-one"}})).await;
         assert_eq!(house.process(&agent).await["state"], "INIT");
-        assert_eq!(house.ask(&agent, "hello").await, ("1: hello\n".to_owned(), None));
+        assert_eq!(house.ask(&agent, "hello").await, ("1: hello".to_owned(), None));
         assert_eq!(house.ask(&agent, "again").await.0.trim(), "2: again");
         let process = house.process(&agent).await;
         assert_eq!((process["state"].as_str(), process["activity"].as_str()), (Some("RUNNING"), Some("idle")), "{process}");
@@ -101,14 +101,19 @@ on_both_sides! {
     /// CA-3.2, CA-5.1: credentials are kept sealed, shown to nobody, given to this agent alone, and stay out of the log.
     async fn credentials_stay_secret(side) {
         let house = House::new(side, &[]).await;
-        let agent = house.line("keyed", &json!({})).await;
+        let options = json!({
+            "start": {"key_variable": "MY_KEY", "base_url_variable": "MY_URL"},
+            "protocol": {"ready": {"line": "^__READY__$"}, "turn_end": {"line": "^__DONE__$"}},
+        });
+        let agent = house.line("keyed", &json!({"options": options})).await;
         let path = format!("/agents/{agent}/credentials");
         assert_eq!(house.ada.get(&path).await.unwrap().body["source"], "none");
         let key = "sk-very-secret-key-123456";
         let set = house.ada.put(&path, &json!({"api_key": key, "base_url": "http://127.0.0.1:1"})).await.unwrap();
         assert_eq!((set.status.as_u16(), &set.body["has_key"], &set.body["source"]), (200, &json!(true), &json!("agent")));
         assert!(!set.body.to_string().contains(key));
-        house.ask(&agent, &format!("my key is {key}")).await;
+        let (said, error) = house.ask(&agent, &format!("my key is {key}")).await;
+        assert!(error.is_none(), "{said} {error:?}");
         let log = json!(house.log(&agent).await).to_string();
         assert!(!log.contains(key) && log.contains("[redacted]"), "{log}");
         let wrong = house.ada.put(&path, &json!({"base_url": "ftp://x"})).await.unwrap();

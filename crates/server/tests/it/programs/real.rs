@@ -161,7 +161,7 @@ macro_rules! alone {
             $(#[$meta])*
             #[test]
             fn $name() {
-                jail::run(concat!("programs::real::", stringify!($name)), || $proof);
+                jail::offline(concat!("programs::real::", stringify!($name)), || $proof);
             }
         )*
     };
