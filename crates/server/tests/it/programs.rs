@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::{ARTEL, Side, World, empty_project};
 
-/// How long anything in these tests may take: a program starts, a model stub answers.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long anything in these tests may take. Gemini CLI takes up a conversation no sooner than a minute after it began.
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A project on a server that lets programs run.
 pub(crate) struct House {
