@@ -36,10 +36,9 @@ pub enum Walls {
 impl Walls {
     fn of(self, number: usize) -> &'static str {
         match self {
-            Self::None => "none",
             Self::Bubblewrap => "bubblewrap",
             Self::Both if number.is_multiple_of(2) => "bubblewrap",
-            Self::Both => "none",
+            Self::None | Self::Both => "none",
         }
     }
 }

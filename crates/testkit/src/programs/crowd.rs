@@ -132,10 +132,11 @@ async fn talk(agent: Agent, messages: usize) -> Result<(Agent, Course, Vec<(usiz
             continue;
         }
         let expected = format!("{number}: {}\n", text(&agent, number));
-        if told["answer"]["content"] != expected {
-            course
-                .violations
-                .push(format!("{expected:?} was expected, and {} came", told["answer"]));
+        let answer = &told["answer"];
+        if answer["content"] != expected {
+            course.violations.push(format!("{expected:?} was expected, and {answer} came"));
+            // Whatever comes next is late, or not what it should be.
+            break;
         }
         if waits {
             course.took.push(took);
