@@ -27,7 +27,7 @@ pub(super) struct Letter {
     /// Its task, once the server has told of it.
     pub(super) task: Option<String>,
     /// Whether the server has told its end.
-    answered: bool,
+    pub(super) answered: bool,
     /// The server would not have it.
     pub(super) refused: Option<String>,
 }

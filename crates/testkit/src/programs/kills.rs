@@ -56,6 +56,8 @@ struct House {
     violations: Vec<String>,
     /// Processes below the servers that were killed.
     seen: usize,
+    /// Messages that had no answer then.
+    open: usize,
     kills: u32,
     /// From a kill until nothing was left, when no server helped, at the worst.
     slowest: Duration,
@@ -77,6 +79,7 @@ pub fn run(options: &Options) -> Result<Outcome> {
         letters,
         violations: Vec::new(),
         seen: 0,
+        open: 0,
         kills: 0,
         slowest: Duration::ZERO,
     };
@@ -91,13 +94,14 @@ pub fn run(options: &Options) -> Result<Outcome> {
     house.stop()?;
     let messages: usize = house.letters.iter().map(Vec::len).sum();
     let figures = format!(
-        "{} agents, {} kills in {:.0} s: {} processes alive at the kills, without a next \
-         server all gone within {} ms, {messages} messages",
+        "{} agents, {} kills in {:.0} s: {} processes alive at the kills, all gone within {} ms without a next server; \
+         {messages} messages, {} of them unanswered at a kill",
         options.agents,
         house.kills,
         begin.elapsed().as_secs_f64(),
         house.seen,
         house.slowest.as_millis(),
+        house.open,
     );
     Ok(Outcome { name: "programs", figures, violations: cut(house.violations) })
 }
@@ -123,6 +127,7 @@ impl House {
             }
             anyhow::Ok(())
         })?;
+        self.open += said.iter().flatten().filter(|letter| !letter.answered).count();
         // Half of the time there is no server to clean up behind the last one.
         if self.rng.bool() {
             self.all_gone(round, &victims, killed);
