@@ -37,6 +37,7 @@ pub struct Options {
 /// What came of one agent's messages.
 #[derive(Debug, Default)]
 struct Course {
+    said: usize,
     /// From the request to its answer, of each that was waited for.
     took: Vec<Duration>,
     /// From the start of the task to its echo in the log, of the same.
@@ -78,14 +79,16 @@ async fn crowd(artel: &Artel, options: &Options, word: &str) -> Result<Outcome> 
     let after = artel.memory()?;
     let mut all = Course::default();
     for (agent, course, starts) in talked {
+        all.said += course.said;
         all.took.extend(course.took);
         all.violations.extend(course.violations);
         all.look(&agent, options.messages, &starts).await?;
     }
-    let messages = (options.agents * options.messages) as u64;
+    let messages = all.said as u64;
+    let milliseconds = |time: Duration| time.as_secs_f64() * 1000.0;
     let figures = format!(
         "{} agents × {} messages: all started in {} ms; {messages} in {:.1} s ({}/s), {} µs of the server's CPU each; \
-         POST to answer p50 {} ms, p99 {} ms; from the task's start to its echo in the log p50 {} µs, p99 {} µs; \
+         POST to answer p50 {:.1} ms, p99 {:.1} ms; from a task's start to its echo in the log p50 {:.1} ms, p99 {:.1} ms; \
          memory {} MiB alone, {} MiB with all, {} MiB at the end, {} MiB at most",
         options.agents,
         options.messages,
@@ -93,10 +96,10 @@ async fn crowd(artel: &Artel, options: &Options, word: &str) -> Result<Outcome> 
         time.as_secs_f64(),
         per_second(messages, time),
         used.as_micros() / u128::from(messages.max(1)),
-        percentile(&mut all.took, 50).as_millis(),
-        percentile(&mut all.took, 99).as_millis(),
-        percentile(&mut all.echoed, 50).as_micros(),
-        percentile(&mut all.echoed, 99).as_micros(),
+        milliseconds(percentile(&mut all.took, 50)),
+        milliseconds(percentile(&mut all.took, 99)),
+        milliseconds(percentile(&mut all.echoed, 50)),
+        milliseconds(percentile(&mut all.echoed, 99)),
         alone / MIB,
         before / MIB,
         after / MIB,
@@ -131,9 +134,10 @@ async fn talk(agent: Agent, messages: usize) -> Result<(Agent, Course, Vec<(usiz
         if !last {
             continue;
         }
-        let expected = format!("{number}: {}\n", text(&agent, number));
+        course.said = number;
+        let expected = format!("{number}: {}", text(&agent, number));
         let answer = &told["answer"];
-        if answer["content"] != expected {
+        if answer["content"].as_str().map(str::trim_end) != Some(&expected) {
             course.violations.push(format!("{expected:?} was expected, and {answer} came"));
             // Whatever comes next is late, or not what it should be.
             break;
