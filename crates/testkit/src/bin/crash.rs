@@ -76,7 +76,7 @@ struct Crowd {
     artel: PathBuf,
     #[arg(long, default_value_t = 100)]
     agents: usize,
-    /// Of every agent.
+    /// Of every agent, at most 499.
     #[arg(long, default_value_t = 100)]
     messages: usize,
     /// Where the agents run.

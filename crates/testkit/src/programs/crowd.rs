@@ -21,15 +21,17 @@ use crate::server::Artel;
 const BATCH: usize = 10;
 /// For an answer, in seconds: less than a client waits.
 const WAIT: u64 = 25;
-/// Lines that the server gives at a time.
-const PAGE: usize = 1000;
+/// Lines that the server keeps of a program.
+const KEPT: usize = 1000;
+/// Messages to an agent whose lines are all kept: it says that it is ready, and two lines to each.
+pub const MOST_MESSAGES: usize = (KEPT - 1) / 2;
 const MIB: u64 = 1024 * 1024;
 
 #[derive(Debug, Clone)]
 pub struct Options {
     pub artel: PathBuf,
     pub agents: usize,
-    /// Of every agent.
+    /// Of every agent, at most [`MOST_MESSAGES`].
     pub messages: usize,
     pub walls: Walls,
 }
@@ -46,6 +48,7 @@ struct Course {
 }
 
 pub fn run(options: &Options) -> Result<Outcome> {
+    ensure!(options.messages <= MOST_MESSAGES, "at most {MOST_MESSAGES} messages can be checked");
     raise_open_files(16_384)?;
     let folder = tempfile::Builder::new().prefix("artel-crowd-").tempdir()?;
     let artel = server(&options.artel, folder.path(), options.agents)?.start()?;
@@ -177,21 +180,12 @@ impl Course {
     }
 }
 
-/// All lines that are kept of a program, oldest first.
+/// All lines of a program, oldest first.
 async fn log(agent: &Agent) -> Result<Vec<Value>> {
-    let mut all = Vec::new();
-    loop {
-        let path = format!("/agents/{}/logs?limit={PAGE}&offset={}", agent.id, all.len());
-        let mut page = agent.client.get(&path).await?.success()?;
-        let total = page["total"].as_u64().context("a log has a total")?;
-        let Value::Array(mut lines) = page["lines"].take() else { bail!("no lines in {page}") };
-        let got = lines.len();
-        lines.append(&mut all);
-        all = lines;
-        if got == 0 || all.len() as u64 >= total {
-            return Ok(all);
-        }
-    }
+    let path = format!("/agents/{}/logs?limit={KEPT}", agent.id);
+    let mut page = agent.client.get(&path).await?.success()?;
+    let Value::Array(lines) = page["lines"].take() else { bail!("no lines in {page}") };
+    Ok(lines)
 }
 
 fn moment(value: &Value) -> Result<Timestamp> {
