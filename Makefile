@@ -48,7 +48,7 @@ bench: setup ## Measure beside the peers, all in one run
 	scripts/with-services.sh target/release/artel-bench
 
 crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)
-	cargo build --release -p artel -p artel-testkit
+	cargo build --release -p artel -p artel-testkit -p artel-programs
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database sqlite --kills $(KILLS)
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills $(KILLS)
 	$(CRASH) --artel $(ARTEL) --seed $(SEED) --database postgres --kills 100 --kill-database
@@ -60,5 +60,7 @@ crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=
 	$(CRASH) approvals --artel $(ARTEL) --seed $(SEED) --database postgres --kill-every 20
 	$(CRASH) plans --artel $(ARTEL) --seed $(SEED) --database sqlite --plans 1000 --most-tasks 500
 	$(CRASH) plans --artel $(ARTEL) --seed $(SEED) --database postgres --plans 200 --most-tasks 500
+	$(CRASH) programs --artel $(ARTEL) --seed $(SEED) --agents 20 --kills 50
+	$(CRASH) crowd --artel $(ARTEL) --agents 100 --messages 100
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database sqlite
 	$(CRASH) race --artel $(ARTEL) --seed $(SEED) --database postgres

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use artel_testkit::crash::{self, At, Options, Store, Victim};
+use artel_testkit::programs::{Walls, crowd, kills};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
 use artel_testkit::{approvals, memories, plans, talk};
 
@@ -186,4 +187,19 @@ fn plans_under_kills_on_sqlite() {
 #[test]
 fn plans_under_kills_on_postgres() {
     executes(Store::Postgres);
+}
+
+/// CA-2.5: a server that is killed while its programs start, work, stop and have stubborn children leaves nothing of
+/// them, and the next one knows how they stand; every message has one answer, and every agent answers again.
+#[test]
+fn programs_under_kills() {
+    let (artel, walls) = (ARTEL.into(), Walls::Both);
+    holds(&kills::run(&kills::Options { artel, agents: 6, kills: 3, walls, seed: 1 }).unwrap());
+}
+
+/// CA-8.1, CA-8.2: many programs at once hear every message once, in order, and answer it.
+#[test]
+fn a_crowd_of_programs() {
+    let (artel, walls) = (ARTEL.into(), Walls::Both);
+    holds(&crowd::run(&crowd::Options { artel, agents: 10, messages: 10, walls }).unwrap());
 }

@@ -18,6 +18,7 @@ pub mod memories;
 pub mod plans;
 pub mod postgres;
 pub mod process;
+pub mod programs;
 pub mod qdrant;
 pub mod race;
 pub mod redis;

@@ -259,12 +259,21 @@ impl Artel {
 
     /// Memory in use (`VmRSS`), in bytes.
     pub fn memory(&self) -> Result<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most memory that it ever used (`VmHWM`), in bytes.
+    pub fn peak_memory(&self) -> Result<u64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid()?))?;
         status
             .lines()
-            .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok())
+            .find_map(|line| line.strip_prefix(field)?.trim().strip_suffix(" kB")?.parse().ok())
             .map(|kib: u64| kib * 1024)
-            .ok_or_else(|| anyhow!("no VmRSS of the server"))
+            .ok_or_else(|| anyhow!("no {field} of the server"))
     }
 
     fn launch(&mut self) -> Result<()> {

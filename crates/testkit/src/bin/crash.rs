@@ -6,6 +6,8 @@
 //!     crash memory --artel target/release/artel --kills 200
 //!     crash approvals --artel target/release/artel --rounds 2000 --kill-every 200
 //!     crash plans --artel target/release/artel --plans 1000 --most-tasks 500
+//!     crash programs --artel target/release/artel --agents 20 --kills 50
+//!     crash crowd --artel target/release/artel --agents 100 --messages 100
 //!     crash race --artel target/release/artel --only streams --events 100000 --cuts 1000
 //!
 //! Ends with 1 when a promise broke, and names each.
@@ -18,6 +20,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use artel_testkit::crash::{self, At, Store, Victim};
+use artel_testkit::programs::{Walls, crowd, kills};
 use artel_testkit::race::{Ground, Outcome, neighbours, shutdown, stalled, streams, writers};
 use artel_testkit::{approvals, memories, plans, talk};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -44,6 +47,41 @@ enum Command {
     Approvals(Approvals),
     /// Random plans that are run, stopped and tried again, on a server that is killed again and again.
     Plans(Plans),
+    /// Agents that are programs, on a server that is killed while they start, work and stop.
+    Programs(Programs),
+    /// Many agents that are programs at once on a living server.
+    Crowd(Crowd),
+}
+
+#[derive(Debug, Args)]
+struct Programs {
+    /// The binary under test; `line-agent` stands beside it.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value_t = 20)]
+    agents: usize,
+    #[arg(long, default_value_t = 50)]
+    kills: u32,
+    /// Where the agents run.
+    #[arg(long, default_value = "both")]
+    sandbox: Sandbox,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Args)]
+struct Crowd {
+    /// The binary under test; `line-agent` stands beside it.
+    #[arg(long)]
+    artel: PathBuf,
+    #[arg(long, default_value_t = 100)]
+    agents: usize,
+    /// Of every agent, at most 499.
+    #[arg(long, default_value_t = 100)]
+    messages: usize,
+    /// Where the agents run.
+    #[arg(long, default_value = "both")]
+    sandbox: Sandbox,
 }
 
 #[derive(Debug, Args)]
@@ -196,6 +234,23 @@ enum Scenario {
     Neighbours,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Sandbox {
+    None,
+    Bubblewrap,
+    Both,
+}
+
+impl From<Sandbox> for Walls {
+    fn from(sandbox: Sandbox) -> Self {
+        match sandbox {
+            Sandbox::None => Self::None,
+            Sandbox::Bubblewrap => Self::Bubblewrap,
+            Sandbox::Both => Self::Both,
+        }
+    }
+}
+
 impl From<Database> for Store {
     fn from(database: Database) -> Self {
         match database {
@@ -213,6 +268,8 @@ fn main() -> Result<ExitCode> {
         (Some(Command::Memory(options)), _) => memory(&options)?,
         (Some(Command::Approvals(options)), _) => approvals(&options)?,
         (Some(Command::Plans(options)), _) => plans(&options)?,
+        (Some(Command::Programs(options)), _) => programs(&options)?,
+        (Some(Command::Crowd(options)), _) => crowd(&options)?,
         (None, Some(options)) => kill(&options)?,
         (None, None) => {
             <Arguments as clap::CommandFactory>::command().print_help()?;
@@ -291,6 +348,31 @@ fn plans(options: &Plans) -> Result<bool> {
         most_tasks: options.most_tasks.into(),
         kill_every: options.kill_every / 5..options.kill_every * 9 / 5,
         seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
+}
+
+fn programs(options: &Programs) -> Result<bool> {
+    println!("{:?}, seed {}", options.sandbox, options.seed);
+    let outcome = kills::run(&kills::Options {
+        artel: options.artel.clone(),
+        agents: options.agents,
+        kills: options.kills,
+        walls: options.sandbox.into(),
+        seed: options.seed,
+    })?;
+    print!("{outcome}");
+    Ok(outcome.violations.is_empty())
+}
+
+fn crowd(options: &Crowd) -> Result<bool> {
+    println!("{:?}", options.sandbox);
+    let outcome = crowd::run(&crowd::Options {
+        artel: options.artel.clone(),
+        agents: options.agents,
+        messages: options.messages,
+        walls: options.sandbox.into(),
     })?;
     print!("{outcome}");
     Ok(outcome.violations.is_empty())
