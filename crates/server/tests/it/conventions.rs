@@ -33,6 +33,7 @@ fn filled(path: &str, ids: &[(&str, &str)]) -> String {
         ("{tool_id}", NOBODY),
         ("{preference_id}", NOBODY),
         ("{approval_id}", NOBODY),
+        ("{question_id}", NOBODY),
     ];
     ids.iter().chain(&nobody).fold(path.to_owned(), |path, (name, id)| path.replace(name, id))
 }
@@ -155,7 +156,7 @@ async fn errors_have_one_shape() {
             "colour",
             "config.concurrency_limit",
             "config.metadata.risk_level",
-            "config.runtime",
+            "config.runtime.kind",
             "config.temperature",
             "config.tools",
             "name"

@@ -9,9 +9,10 @@ use super::Bench;
 use crate::chat::until;
 use crate::on_both_sides;
 
-/// Whether the command of these tests runs in the folder.
+/// Whether the command of these tests runs in the folder: itself, not the sandbox that is being built for it.
 fn runs(bench: &Bench) -> bool {
-    let found = std::process::Command::new("pgrep").args(["-f", "sleep 20$"]).output().unwrap();
+    let itself = ["-f", "^[^ ]*sleep 20$"];
+    let found = std::process::Command::new("pgrep").args(itself).output().unwrap();
     let folder = bench.folder.path();
     String::from_utf8(found.stdout)
         .unwrap()
@@ -29,6 +30,7 @@ on_both_sides! {
         let kill = async {
             bench.decide("approve", None).await;
             until(|| async { bench.ada.get(&format!("{}/tools?status=running", bench.project)).await.unwrap().body["total"] == 1 }).await;
+            until(|| async { runs(&bench) }).await;
             client.signal(Signal::KILL);
         };
         let (answer, ()) = tokio::join!(bench.say("wait for it"), kill);
