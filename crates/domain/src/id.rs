@@ -84,6 +84,14 @@ ids! {
     ClientId,
     /// Something that need not be asked.
     AllowanceId,
+    /// Something that a server wants of a worker node.
+    OrderId,
+    /// A run of a server or a worker.
+    RunId,
+    /// An agent's stay on a worker node.
+    LifeId,
+    /// A turn of an agent on a worker node.
+    TurnId,
 }
 
 /// A user of this server.

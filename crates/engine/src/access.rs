@@ -20,7 +20,6 @@ use crate::{Caller, Error, Kind, Result};
 
 pub mod keys;
 mod passwords;
-pub(crate) mod sealing;
 
 pub use keys::{Identity, Keys, Outside};
 use passwords::Passwords;
@@ -105,7 +104,7 @@ impl Accounts {
     }
 
     /// What seals secrets that are kept for users.
-    pub(crate) fn sealer(&self) -> &sealing::Sealer {
+    pub(crate) fn sealer(&self) -> &artel_nodes::sealing::Sealer {
         self.keys.sealer()
     }
 

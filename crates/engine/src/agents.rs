@@ -2,7 +2,7 @@
 
 use artel_domain::event::{AgentChange, AgentStatusChanged};
 use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId, Timestamp};
-use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, projects, tasks};
+use artel_storage::{Conn, Lane, Listed, Page, Scope, agents, events, processes, projects, tasks};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -236,14 +236,15 @@ impl App {
                 let mut planned = tasks::unfinished(conn, project).await?;
                 planned.retain(|task| task.agent_id == id && task.plan.is_some());
                 ending::cancel_all(conn, &scribe, scope, &planned).await?;
+                let node = processes::get(conn, id).await?.map(|row| row.node);
                 agents::delete(conn, scope, &agent).await?;
                 tell(conn, scope, &agent, AgentChange::Deleted, now).await?;
-                Ok((agent, planned))
+                Ok((agent, planned, node))
             })
         });
-        let (agent, planned) = change.await?;
+        let (agent, planned, node) = change.await?;
         self.close_program(id, "The agent was deleted").await;
-        self.forget_program(id).await;
+        self.forget_program(id, node).await;
         // Its tasks went with it: what waits never starts, and what runs is stopped.
         self.agent_changed(scope, id).await;
         self.plans_of(scope, &planned).await;

@@ -174,6 +174,7 @@ impl App {
         let accounts = Accounts::new(storage.db.clone(), Arc::clone(&clock), &settings.access)?;
         let node = format!("{}:{}", settings.node, TaskId::new(clock.as_ref()));
         let feeds = Feeds::start(&storage, Arc::clone(&clock), &node, &tracker, stop.clone());
+        let (programs, left) = Programs::new(&settings, &storage.bus, &clock, &tracker);
         let app = Self(Arc::new(Inner {
             limits: Limits::new(&settings.limits),
             accounts,
@@ -184,7 +185,7 @@ impl App {
             calls: Waiting::default(),
             plans: Waiting::default(),
             memory: Memory::new(embedder),
-            programs: Programs::new(&settings.programs),
+            programs,
             cache: AgentCache::new(
                 storage.db.clone(),
                 Arc::clone(&storage.bus),
@@ -201,6 +202,9 @@ impl App {
         }));
         app.0.tracker.spawn(reconciler::run(app.clone(), app.0.stop.clone()));
         app.0.tracker.spawn(spaces::word::hear(app.clone(), app.0.stop.clone()));
+        if let Some(left) = left {
+            app.0.tracker.spawn(programs::hear_left(app.clone(), left));
+        }
         let clearing = app.clone();
         app.0.tracker.spawn(async move {
             if let Err(error) = clearing.clear_programs().await {

@@ -1,69 +1,82 @@
-//! Agents that are programs: each is one long-lived process on this node, started when it is needed and kept in order.
+//! Agents that are programs: each is one long-lived process, on this node or on a worker, started when it is needed and
+//! kept in order.
 //!
-//! The process itself is the business of [`artel_programs`]; here it gets its place, its tools and its credentials, its
-//! states become rows, and what an earlier server left is ended.
+//! The process itself is the business of [`artel_programs`], workers that of [`artel_nodes`]; here it gets its tools and
+//! its credentials, its states become rows, and what an earlier server left is ended.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use artel_domain::process::{Process, Runtime, Sandbox, State};
+use artel_domain::process::{Process, Runtime, State};
 use artel_domain::task::Status;
-use artel_domain::{Agent, AgentConfig, AgentId, Timestamp, UserId};
-use artel_programs::availability::Availability;
-use artel_programs::kind::{Kind as ProgramKind, Wish};
+use artel_domain::{Agent, AgentConfig, AgentId, Clock, Timestamp};
+use artel_nodes::server::{self, Left, Workers};
+use artel_nodes::wire::Line;
+use artel_programs::availability::{self, Availability};
+use artel_programs::host::{self, Host, Refusal};
 use artel_programs::life::State as Life;
-use artel_programs::member::Member;
 use artel_programs::runner::Doing;
-use artel_programs::{availability, kinds};
+use artel_storage::bus::Bus;
 use artel_storage::{Scope, agents, processes};
 use secrecy::SecretString;
 use serde::Serialize;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, mpsc};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use utoipa::ToSchema;
 
 use crate::{App, Caller, Error, Kind, Result};
 
-mod admission;
 mod credentials;
 mod left;
 mod logs;
 mod opening;
 mod sending;
+mod somewhere;
 mod watching;
 
+pub use artel_programs::host::Settings as HostSettings;
 pub use artel_programs::log::{Entry, Page as LogPage, Stream as LogStream};
 pub use credentials::{CredentialsShown, SetCredentials};
+pub(crate) use left::hear_left;
 pub use logs::Lines;
 pub use sending::{AnswerQuestion, Delivery, TellAgent, Told};
+pub use somewhere::NodeView;
+pub(crate) use somewhere::{Program, Turn};
 
-use admission::{Admission, Full};
-use artel_programs::sandbox::Sandbox as Walls;
+/// How long programs have to end when the server stops; those here take less.
+const STOPPING: Duration = Duration::from_secs(20);
 
 /// What can be set about programs.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where their homes, workspaces and logs are.
-    pub dir: PathBuf,
-    /// This very program, which is also the one that stands around each of theirs, and the one that they call us with.
-    pub binary: PathBuf,
-    /// Where their programs are looked for.
-    pub path: Vec<PathBuf>,
-    /// Where they may run; the first unless an agent says otherwise.
-    pub sandboxes: Vec<Sandbox>,
-    /// Folders of this machine that they may be given to work in.
-    pub workspaces: Vec<PathBuf>,
-    pub docker: PathBuf,
-    pub image: String,
-    /// How long one may take to answer.
-    pub turn_timeout: Duration,
-    /// Processes at a time, in all and of one user.
-    pub most: usize,
-    pub most_per_user: usize,
+    /// This node, as far as it runs them itself.
+    pub host: artel_programs::host::Settings,
+    /// They run on workers instead.
+    pub workers: Option<WorkerSettings>,
     pub found: Found,
+}
+
+/// What can be set about workers.
+#[derive(Debug, Clone)]
+pub struct WorkerSettings {
+    /// What both sides seal their words with.
+    pub secret: SecretString,
+    /// After so long without a word, a worker is given up.
+    pub lost_after: Duration,
+    pub lost_agents: LostAgents,
+}
+
+/// What becomes of an agent's work when its worker is lost in the middle of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostAgents {
+    /// It is given to another worker, with the word that something may have been done already.
+    Restart,
+    /// Its user is told, and decides.
+    Report,
 }
 
 /// What the server itself has for programs whose owners gave them nothing: keys, and where the services are.
@@ -96,21 +109,24 @@ pub struct ProcessView {
 pub struct RuntimeView {
     #[schema(example = "claude-code")]
     pub kind: String,
-    /// `ready`, `not_logged_in` or `not_installed`; `configurable` where the agent names the program.
+    /// `ready`, `not_logged_in` or `not_installed`; `configurable` where the agent names the program; with workers
+    /// `installed`, since each agent brings its own credentials.
     #[schema(example = "ready")]
-    pub status: &'static str,
+    pub status: String,
     /// What was found, or what to do.
     pub detail: String,
 }
 
-/// The programs of this node.
+/// The programs of this node, and of the workers that it uses.
 #[derive(Debug)]
 pub(crate) struct Programs {
     seats: Mutex<HashMap<AgentId, Arc<Seat>>>,
-    walls: [OnceCell<Arc<Walls>>; 3],
-    admission: Arc<Admission>,
+    host: Host,
+    workers: Option<Workers>,
     /// Ends streams of logs, first of all when the server stops.
     closing: CancellationToken,
+    /// Workers are heard until everything that runs there was stopped.
+    hearing: CancellationToken,
     /// Nothing begins before what an earlier server left has ended.
     cleared: OnceCell<()>,
 }
@@ -118,34 +134,48 @@ pub(crate) struct Programs {
 /// An agent's place, whether its process runs or not.
 #[derive(Debug, Default)]
 struct Seat {
-    member: OnceCell<Opened>,
+    program: OnceCell<Opened>,
     /// What it was opened with has changed: it is opened anew for its next turn.
     stale: AtomicBool,
 }
 
 #[derive(Debug, Clone)]
 struct Opened {
-    member: Member,
-    user: UserId,
+    program: Program,
     /// The agent as it was then: changed since, it is opened anew.
     of: Timestamp,
 }
 
 impl Programs {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
+    /// With workers, what they have ended of an earlier run of this server.
+    pub(crate) fn new(
+        settings: &crate::Settings,
+        bus: &Arc<dyn Bus>,
+        clock: &Arc<dyn Clock>,
+        tracker: &TaskTracker,
+    ) -> (Self, Option<mpsc::Receiver<Left>>) {
+        let hearing = CancellationToken::new();
+        let start = |of: &WorkerSettings| {
+            let (line, clock) = (Line::new(Arc::clone(bus), &of.secret), Arc::clone(clock));
+            let own = server::Settings { name: settings.node.clone(), lost_after: of.lost_after };
+            Workers::start(line, clock, own, tracker, hearing.clone())
+        };
+        let (workers, left) = settings.programs.workers.as_ref().map(start).unzip();
+        let programs = Self {
             seats: Mutex::default(),
-            walls: Default::default(),
-            admission: Arc::new(Admission::new(settings.most, settings.most_per_user)),
+            host: Host::new(settings.programs.host.clone()),
+            workers,
             closing: CancellationToken::new(),
+            hearing,
             cleared: OnceCell::new(),
-        }
+        };
+        (programs, left)
     }
 
     /// The program of an agent, if it is open here.
-    pub(crate) fn find(&self, agent: AgentId) -> Option<Member> {
+    pub(crate) fn find(&self, agent: AgentId) -> Option<Program> {
         let seat = Arc::clone(self.seats().get(&agent)?);
-        seat.member.get().map(|opened| opened.member.clone())
+        seat.program.get().map(|opened| opened.program.clone())
     }
 
     /// Whether an agent of this node is a program.
@@ -162,7 +192,7 @@ impl Programs {
     pub(crate) fn count(&self) -> (usize, usize) {
         let open: Vec<_> = self.seats().values().cloned().collect();
         let runs = |seat: &&Arc<Seat>| {
-            seat.member.get().is_some_and(|opened| is_alive(opened.member.status().state))
+            seat.program.get().is_some_and(|opened| opened.program.status().state.is_up())
         };
         (open.len(), open.iter().filter(runs).count())
     }
@@ -178,13 +208,13 @@ impl Programs {
         }
     }
 
-    fn leave(&self, agent: AgentId) -> Option<Member> {
+    fn leave(&self, agent: AgentId) -> Option<Program> {
         let seat = self.seats().remove(&agent)?;
-        seat.member.get().map(|opened| opened.member.clone())
+        seat.program.get().map(|opened| opened.program.clone())
     }
 
     fn all(&self) -> Vec<Opened> {
-        self.seats().values().filter_map(|seat| seat.member.get().cloned()).collect()
+        self.seats().values().filter_map(|seat| seat.program.get().cloned()).collect()
     }
 
     fn seats(&self) -> MutexGuard<'_, HashMap<AgentId, Arc<Seat>>> {
@@ -199,16 +229,16 @@ impl App {
         scope: Scope,
         agent: &Agent,
         runtime: &Runtime,
-    ) -> Result<Member> {
+    ) -> Result<Program> {
         loop {
             let seat = self.0.programs.seat(agent.id);
             let opened =
-                seat.member.get_or_try_init(|| opening::open(self, scope, agent, runtime)).await;
+                seat.program.get_or_try_init(|| opening::open(self, scope, agent, runtime)).await;
             match opened {
                 Ok(opened)
                     if opened.of == agent.updated_at && !seat.stale.load(Ordering::Relaxed) =>
                 {
-                    return Ok(opened.member.clone());
+                    return Ok(opened.program.clone());
                 }
                 Ok(_) => self.close_program(agent.id, "What it was started with has changed").await,
                 Err(error) => {
@@ -232,46 +262,29 @@ impl App {
 
     /// Ends an agent's program and lets its place go.
     pub(crate) async fn close_program(&self, agent: AgentId, why: &str) {
-        if let Some(member) = self.0.programs.leave(agent) {
-            member.stop(why).await;
+        if let Some(program) = self.0.programs.leave(agent) {
+            program.stop(why).await;
         }
     }
 
-    /// Nothing is kept of a deleted agent's home, workspace and log.
-    pub(crate) async fn forget_program(&self, agent: AgentId) {
-        let folder = self.0.settings.programs.dir.join(agent.to_string());
-        match tokio::fs::remove_dir_all(&folder).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                tracing::warn!(%agent, %error, "the folder of a deleted agent stays");
-            }
-            Ok(()) | Err(_) => {}
+    /// Nothing is kept of a deleted agent's home, workspace and log; `node` is where it ran last.
+    pub(crate) async fn forget_program(&self, agent: AgentId, node: Option<String>) {
+        let Programs { host, workers, .. } = &self.0.programs;
+        if let (Some(workers), Some(node)) = (workers, node) {
+            workers.delete(agent, node);
         }
+        host.forget(agent).await;
+        self.forget_log(agent).await;
     }
 
-    /// Somebody waits for a place: of the programs that have nothing to do, the one that has run longest gives up its
-    /// own. A user who has too many makes room with their own.
-    fn make_room(&self, full: Full) {
-        let idle = |opened: &Opened| {
-            opened.member.status().state == Life::Running(Doing::Idle)
-                && match full {
-                    Full::Node => true,
-                    Full::User(user) => opened.user == user,
-                }
-        };
-        let mut all = self.0.programs.all();
-        all.retain(idle);
-        let longest = all.into_iter().min_by_key(|opened| opened.member.status().since);
-        let Some(Opened { member, .. }) = longest else { return };
-        self.0.tracker.spawn(async move {
-            member.stop("Another agent needed its place; a message starts it again").await;
-        });
-    }
-
-    /// Ends all programs of this node; the server stops.
+    /// Ends all programs of this server, which stops. Workers end by themselves what they are not told in time.
     pub(crate) async fn close_programs(&self) {
         let all = self.0.programs.all();
-        let stops = all.iter().map(|opened| opened.member.stop("The server was stopped"));
-        futures_util::future::join_all(stops).await;
+        let stops = all.iter().map(|opened| opened.program.stop("The server was stopped"));
+        if timeout(STOPPING, futures_util::future::join_all(stops)).await.is_err() {
+            tracing::warn!("some programs on workers could not be told to stop");
+        }
+        self.0.programs.hearing.cancel();
     }
 
     /// How an agent's process stands.
@@ -282,16 +295,16 @@ impl App {
         let asks = task.is_some_and(|task| task.status == Status::WaitingApproval);
         let read = self.0.storage.db.read(move |conn| Box::pin(processes::get(conn, id)));
         let process = read.await?.unwrap_or(first);
-        let member = self.0.programs.find(id);
-        let status = member.as_ref().map(Member::status);
-        let memory = match &member {
-            Some(member) => member.uses().await.map(|uses| uses.memory),
-            None => None,
+        let program = self.0.programs.find(id);
+        let status = program.as_ref().map(Program::status);
+        let (uses, waiting) = match &program {
+            Some(program) => program.look(&self.0.programs.host, id).await,
+            None => (None, None),
         };
         Ok(ProcessView {
             activity: status.and_then(|status| activity(status.state, asks)).map(str::to_owned),
-            waiting: self.0.programs.admission.place(id),
-            memory,
+            waiting,
+            memory: uses.map(|uses| uses.memory),
             process,
         })
     }
@@ -300,8 +313,8 @@ impl App {
     pub async fn start_process(&self, caller: &Caller, id: AgentId) -> Result<ProcessView> {
         let (scope, agent) = self.find_agent(caller, id).await?;
         let runtime = runtime_of(&agent)?;
-        let member = self.program(scope, &agent, runtime).await?;
-        member.start().await.map_err(|down| {
+        let program = self.program(scope, &agent, runtime).await?;
+        program.start().await.map_err(|down| {
             Error::new(Kind::Conflict, "not_started", format!("It cannot be started: {down}"))
         })?;
         self.process(caller, id).await
@@ -323,12 +336,13 @@ impl App {
 
     /// Kinds of programs, and whether each can be had here.
     pub async fn runtimes(&self) -> Vec<RuntimeView> {
-        let settings = &self.0.settings.programs;
-        let mut all = Vec::new();
-        for kind in kinds::all() {
-            all.push(runtime_view(*kind, settings).await);
+        let Programs { host, workers, .. } = &self.0.programs;
+        if let Some(workers) = workers {
+            return somewhere::runtimes(workers);
         }
-        all
+        let found = &self.0.settings.programs.found;
+        let all = host.kinds(|kind| found.credentials(kind)).await;
+        all.into_iter().map(|(kind, looked)| runtime_view(kind, looked)).collect()
     }
 
     /// An agent of the caller's, wherever it is.
@@ -342,7 +356,7 @@ impl App {
     fn first_row(&self, agent: &Agent) -> Result<Process> {
         let runtime = runtime_of(agent)?;
         let settings = &self.0.settings;
-        let standard = settings.programs.sandboxes.first().copied().unwrap_or(Sandbox::Bubblewrap);
+        let standard = self.0.programs.host.standard();
         Ok(Process {
             agent_id: agent.id,
             state: State::Init,
@@ -363,27 +377,23 @@ impl App {
     /// What is wrong with a configuration is told when it is made, not when the first message comes.
     pub(crate) fn check_runtime(&self, config: &AgentConfig) -> Result<()> {
         let Some(runtime) = &config.runtime else { return Ok(()) };
-        let kind = opening::known(runtime)?;
-        opening::allowed(&self.0.settings.programs, runtime)?;
-        if let Some(folder) = &runtime.workspace {
-            self.allowed_folder("config.runtime.workspace", folder)?;
-        }
-        let usable = kind.program(&opening::wish(runtime)).map(drop);
-        usable.map_err(|unusable| Error::invalid_field("config.runtime", unusable.to_string()))
+        let Programs { host, workers, .. } = &self.0.programs;
+        // What a worker allows, it says itself.
+        let checked = if workers.is_some() { host::check(runtime) } else { host.check(runtime) };
+        checked.map_err(refused)
     }
+}
 
-    /// A folder that users may name, beneath one that the server's owner lets agents work in.
-    fn allowed_folder(&self, field: &str, folder: &str) -> Result<PathBuf> {
-        let allowed = &self.0.settings.programs.workspaces;
-        let real = std::fs::canonicalize(folder).ok();
-        match real.filter(|real| real.is_dir() && allowed.iter().any(|root| real.starts_with(root)))
-        {
-            Some(real) => Ok(real),
-            None => Err(Error::invalid_field(
-                field,
-                "is no folder that agents may work in; the server's owner names those in agent_workspaces",
-            )),
-        }
+/// Why a node does not take an agent, as people and programs are told.
+fn refused(refusal: Refusal) -> Error {
+    let conflict = |code, message| Error::new(Kind::Conflict, code, message);
+    match refusal {
+        Refusal::Invalid { field, why } => Error::invalid_field(&field, why),
+        Refusal::NoSandbox(why) => conflict("no_sandbox", why),
+        Refusal::NotInstalled(why) => conflict("not_installed", why),
+        Refusal::NotLoggedIn(why) => conflict("not_logged_in", why),
+        Refusal::Unusable(why) => conflict("unusable", why),
+        Refusal::Broken(why) => Error::internal(why),
     }
 }
 
@@ -393,10 +403,6 @@ fn runtime_of(agent: &Agent) -> Result<&Runtime> {
         let message = "The agent is a model behind an API, and no program; it has no process";
         Error::new(Kind::Conflict, "no_program", message)
     })
-}
-
-const fn is_alive(state: Life) -> bool {
-    matches!(state, Life::Starting | Life::Running(_) | Life::Stopping)
 }
 
 /// What it does, as people say it. Whom it has asked with a tool of ours, it waits for as well.
@@ -419,10 +425,7 @@ const fn activity(state: Life, asks: bool) -> Option<&'static str> {
 }
 
 /// Whether a kind can be had with what the server itself has.
-async fn runtime_view(kind: &dyn ProgramKind, settings: &Settings) -> RuntimeView {
-    let credentials = settings.found.credentials(kind.name());
-    let wish = Wish { credentials, ..Wish::default() };
-    let looked = availability::look(kind, &wish, &settings.path, &settings.dir).await;
+fn runtime_view(kind: &str, looked: std::result::Result<Availability, String>) -> RuntimeView {
     let of = |found: availability::Found| {
         let version = found.version.unwrap_or_else(|| "of unknown version".to_owned());
         format!("{} {version}", found.path.display())
@@ -435,7 +438,7 @@ async fn runtime_view(kind: &dyn ProgramKind, settings: &Settings) -> RuntimeVie
         Ok(Availability::NotInstalled { program, install }) => {
             ("not_installed", format!("{program} is not there; {install}"))
         }
-        Err(unusable) => ("configurable", unusable.to_string()),
+        Err(unusable) => ("configurable", unusable),
     };
-    RuntimeView { kind: kind.name().to_owned(), status, detail }
+    RuntimeView { kind: kind.to_owned(), status: status.to_owned(), detail }
 }

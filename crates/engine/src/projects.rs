@@ -5,7 +5,7 @@ use std::time::Duration;
 use artel_domain::event::ProjectUpdated;
 use artel_domain::project::{NewProject, Project};
 use artel_domain::{Agent, AgentConfig, AgentId, AgentStatus, ProjectId};
-use artel_storage::{Lane, Listed, Page, Scope, agents as team, events, projects};
+use artel_storage::{Lane, Listed, Page, Scope, agents as team, events, processes, projects};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -158,15 +158,20 @@ impl App {
         let scope = Scope { user: caller.user, project };
         let change = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
-                let all = team::all(conn, scope).await?;
+                let mut programs = Vec::new();
+                for agent in team::all(conn, scope).await? {
+                    if agent.config.runtime.is_some() {
+                        let row = processes::get(conn, agent.id).await?;
+                        programs.push((agent.id, row.map(|row| row.node)));
+                    }
+                }
                 projects::delete(conn, scope).await?;
-                Ok(all)
+                Ok(programs)
             })
         });
-        let team = change.await?;
-        for agent in team.iter().filter(|agent| agent.config.runtime.is_some()) {
-            self.close_program(agent.id, "The project was deleted").await;
-            self.forget_program(agent.id).await;
+        for (agent, node) in change.await? {
+            self.close_program(agent, "The project was deleted").await;
+            self.forget_program(agent, node).await;
         }
         self.0.spaces.close(project);
         self.0.cache.clear(scope).await;

@@ -14,6 +14,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub mod acp;
@@ -69,7 +70,8 @@ pub enum Signal {
 }
 
 /// What is wanted of a program.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// A message, with which a turn begins.
     Say {
@@ -100,7 +102,8 @@ pub enum Command {
 }
 
 /// Why a command was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Refused {
     #[error("it is not ready yet")]
     NotReady,
@@ -119,14 +122,15 @@ pub enum Refused {
 }
 
 /// A request of the program's that waits for a person.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RequestId(pub String);
 
 /// A call of one of our tools that came in the conversation itself.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CallId(pub String);
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Decision {
     Once,
     /// And everything like it, as long as the program runs.
@@ -137,7 +141,8 @@ pub enum Decision {
 }
 
 /// What happened in a program.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Event {
     /// It takes messages.
     Ready {
@@ -193,7 +198,7 @@ pub enum Event {
 }
 
 /// It asks whether it may.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Permission {
     pub request: RequestId,
     /// As the program calls it: `Bash`, `Edit`, `exec_command`.
@@ -211,14 +216,14 @@ pub struct Permission {
 }
 
 /// It asks a person something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     pub text: String,
     pub options: Vec<String>,
 }
 
 /// What a turn took. What the program does not say is absent.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     pub model: Option<String>,
     /// All that was read, whether from a cache or not.
@@ -229,7 +234,8 @@ pub struct Usage {
     pub cost: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// With the last thing it said, where the protocol says which that is.
     Completed {
@@ -243,7 +249,8 @@ pub enum Outcome {
 }
 
 /// What kind of failure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// It has no key, or a wrong one.
     Login,
@@ -254,6 +261,8 @@ pub enum Fault {
     Unreachable,
     /// The process ended.
     Died,
+    /// The node that it ran on is not heard of any more: what became of the turn is not known.
+    Lost,
     Other,
 }
 

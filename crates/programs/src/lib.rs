@@ -6,6 +6,7 @@
 
 pub mod availability;
 pub mod codec;
+pub mod host;
 pub mod keeper;
 pub mod kind;
 pub mod kinds;

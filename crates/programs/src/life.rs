@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use artel_domain::clock::{Clock, Timestamp};
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -89,7 +90,7 @@ impl Default for Policy {
 }
 
 /// What is known of an agent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     pub state: State,
     /// Since when it is in that state.
@@ -104,9 +105,12 @@ pub struct Status {
     pub reason: Option<String>,
     /// Each message has a process of its own, since none could be kept up.
     pub single: bool,
+    /// On which node, where that is not the one that is asked.
+    pub node: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
 pub enum Warning {
     #[error("the agent has run for long and will be stopped in {} s; a message starts it again", left.as_secs())]
     TtlNear { left: Duration },

@@ -73,6 +73,16 @@ pub struct Page {
     pub total: usize,
 }
 
+impl Page {
+    /// Of everything that is kept, up to `limit` lines, leaving out the newest `offset`.
+    pub fn of(mut entries: Vec<Entry>, limit: usize, offset: usize) -> Self {
+        let total = entries.len();
+        entries.truncate(total.saturating_sub(offset));
+        let first = entries.len().saturating_sub(limit);
+        Self { entries: entries.split_off(first), total }
+    }
+}
+
 /// The log of one agent. Clones are the same log.
 #[derive(Debug, Clone)]
 pub struct Log(Arc<Shared>);
@@ -160,11 +170,7 @@ impl Log {
 
     /// Up to `limit` lines, leaving out the newest `offset`.
     pub async fn page(&self, limit: usize, offset: usize) -> io::Result<Page> {
-        let mut entries = self.kept().await?;
-        let total = entries.len();
-        entries.truncate(total.saturating_sub(offset));
-        let first = entries.len().saturating_sub(limit);
-        Ok(Page { entries: entries.split_off(first), total })
+        Ok(Page::of(self.kept().await?, limit, offset))
     }
 
     /// New lines as they come; given the number of a line, first those after it that are kept.

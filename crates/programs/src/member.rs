@@ -4,7 +4,7 @@
 //! follows the turn gets it as an [`Event::Call`] and gives its result as a [`Command::Return`].
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -31,6 +31,16 @@ const MET: usize = 1000;
 #[derive(Debug, Clone)]
 pub struct Member(Arc<Inner>);
 
+/// Does not keep it up.
+#[derive(Debug, Clone)]
+pub struct WeakMember(Weak<Inner>);
+
+impl WeakMember {
+    pub fn upgrade(&self) -> Option<Member> {
+        self.0.upgrade().map(Member)
+    }
+}
+
 #[derive(Debug)]
 struct Inner {
     life: Life,
@@ -38,7 +48,7 @@ struct Inner {
     desk: Arc<Desk>,
     endpoint: Endpoint,
     log: Log,
-    met: Mutex<Met>,
+    met: Met,
 }
 
 /// A call that came in the conversation, on its way through the desk.
@@ -59,11 +69,29 @@ struct Calls {
     last: u64,
 }
 
-/// Which conversations of people's are part of the program's own.
+/// Which conversations of people's are part of a program's own.
 #[derive(Debug, Default)]
-struct Met {
+pub struct Met(Mutex<Thread>);
+
+#[derive(Debug, Default)]
+struct Thread {
     session: Option<String>,
     conversations: BTreeSet<String>,
+}
+
+impl Met {
+    /// Says whether a conversation of people's is new to the program's own of this name; from now on it is not.
+    pub fn meets(&self, session: Option<String>, conversation: &str) -> bool {
+        let mut met = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if met.session != session && met.session.is_some() {
+            met.conversations.clear();
+        }
+        met.session = session;
+        if met.conversations.len() >= MET {
+            met.conversations.clear();
+        }
+        met.conversations.insert(conversation.to_owned())
+    }
 }
 
 /// A turn, with the calls of our tools that come with it, whichever way.
@@ -81,8 +109,12 @@ impl Member {
     /// What it is made of; the endpoint must serve the same desk.
     pub fn new(parts: Parts, desk: Arc<Desk>, endpoint: Endpoint) -> Self {
         let (abilities, log) = (parts.kind.abilities(), parts.log.clone());
-        let (life, met) = (Life::new(parts), Mutex::default());
+        let (life, met) = (Life::new(parts), Met::default());
         Self(Arc::new(Inner { life, abilities, desk, endpoint, log, met }))
+    }
+
+    pub fn downgrade(&self) -> WeakMember {
+        WeakMember(Arc::downgrade(&self.0))
     }
 
     pub fn abilities(&self) -> Abilities {
@@ -108,16 +140,7 @@ impl Member {
 
     /// Says whether a conversation of people's is new to it; from now on it is not.
     pub fn meets(&self, conversation: &str) -> bool {
-        let session = self.status().session;
-        let mut met = self.0.met.lock().unwrap_or_else(PoisonError::into_inner);
-        if met.session != session && met.session.is_some() {
-            met.conversations.clear();
-        }
-        met.session = session;
-        if met.conversations.len() >= MET {
-            met.conversations.clear();
-        }
-        met.conversations.insert(conversation.to_owned())
+        self.0.met.meets(self.status().session, conversation)
     }
 
     /// Starts its process and waits until it takes messages.

@@ -161,7 +161,7 @@ pub enum Mark {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uses {
     pub memory: u64,
     pub processes: u64,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
-use crate::config::{Config, Flags, LogFormat, Mistake, Resolved};
+use crate::config::{Config, Flags, LogFormat, Mistake, Resolved, Worker};
 use crate::{client, http, serve};
 
 mod accounts;
@@ -29,6 +29,7 @@ pub(crate) mod plan;
 mod policy;
 mod settings;
 mod up;
+mod worker;
 
 use connection::Connection;
 use plan::pen::Pen;
@@ -71,6 +72,12 @@ enum Command {
         /// Address and port, such as 127.0.0.1:8787; port 0 takes a free one.
         #[arg(long, value_name = "ADDRESS")]
         listen: Option<String>,
+    },
+    /// Run agents that are programs, for servers that use workers (agent_nodes). Both need the same Redis.
+    Worker {
+        /// What it is called, over restarts; without one `worker_name`, or the machine's name.
+        #[arg(long)]
+        name: Option<String>,
     },
     /// Carry out what the agents of a project want done, in a folder of this machine.
     Client {
@@ -235,8 +242,13 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
     match command {
         Command::Serve { listen } => {
             let config = Config::from(&said(listen)?)?;
-            start_logging(&config, None)?;
+            start_logging(&config.log_level, config.log_format, None)?;
             runtime()?.block_on(serve::run(config))
+        }
+        Command::Worker { name } => {
+            let worker = Worker::from(&said(None)?, name)?;
+            start_logging(&worker.log_level, worker.log_format, None)?;
+            runtime()?.block_on(worker::run(worker))
         }
         Command::Up { dir, listen, no_open, approve } => {
             let dir = dir.unwrap_or_else(|| PathBuf::from("."));
@@ -245,7 +257,7 @@ fn execute(Arguments { command, config, data_dir }: Arguments) -> anyhow::Result
             let config = Config::from(&said)?;
             // The terminal is for the person.
             let log = std::fs::File::create(config.data_dir.join("artel.log"))?;
-            start_logging(&config, Some(log))?;
+            start_logging(&config.log_level, config.log_format, Some(log))?;
             let up = up::Up { dir, no_open, approve };
             runtime()?.block_on(up::run(config, up, environment()))
         }
@@ -334,16 +346,20 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// Logs to a file, or to the terminal.
-fn start_logging(config: &Config, file: Option<std::fs::File>) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&config.log_level)
-        .map_err(|error| Mistake(format!("log_level: {:?}: {error}", config.log_level)))?;
+fn start_logging(
+    level: &str,
+    format: LogFormat,
+    file: Option<std::fs::File>,
+) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(level)
+        .map_err(|error| Mistake(format!("log_level: {level:?}: {error}")))?;
     let colours = file.is_none() && std::io::IsTerminal::is_terminal(&std::io::stderr());
     let writer = match file {
         Some(file) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
         None => BoxMakeWriter::new(std::io::stderr),
     };
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);
-    match config.log_format {
+    match format {
         LogFormat::Text => log.with_ansi(colours).init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
     }

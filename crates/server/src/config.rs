@@ -20,9 +20,11 @@ mod models;
 mod programs;
 mod secret;
 mod value;
+mod workers;
 
 pub(crate) use keys::{KEYS, Key};
 pub(crate) use value::{Value, parse_span};
+pub(crate) use workers::Worker;
 
 /// Where a value came from; the later wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -302,11 +304,7 @@ impl Config {
         {
             return Err(Mistake("redis_url: must start with redis:// or rediss://".to_owned()));
         }
-        let log_format = match said.text("log_format").as_deref() {
-            Some("text") => LogFormat::Text,
-            Some("json") => LogFormat::Json,
-            _ => return Err(Mistake("log_format: must be text or json".to_owned())),
-        };
+        let (log_level, log_format) = Self::logging(said)?;
         let at_most = |name: &str, most: u64| match said.number(name) {
             number if number > most => {
                 Err(Mistake(format!("{name}: {number} is more than {most}")))
@@ -331,7 +329,7 @@ impl Config {
             stall_timeout: said.span("stall_timeout"),
             shutdown_timeout: said.span("shutdown_timeout"),
             max_connections: small("max_connections")?,
-            log_level: required("log_level")?,
+            log_level,
             log_format,
             engine: artel_engine::Settings {
                 node: secret::node_name(&data_dir)?,
@@ -348,7 +346,7 @@ impl Config {
                     streams_per_user: small("streams_per_user")?,
                 },
                 providers: models::providers(said, &data_dir)?,
-                programs: programs::settings(said, &data_dir)?,
+                programs: programs::settings(said, &data_dir, &secret::node_name(&data_dir)?)?,
                 direct_timeout: said.span("direct_timeout"),
                 plan_task_timeout: said.span("plan_task_timeout"),
                 plan_parallel: usize::try_from(said.number("plan_parallel").max(1))
@@ -369,6 +367,19 @@ impl Config {
             },
             data_dir,
         })
+    }
+}
+
+impl Config {
+    /// What is logged, and how.
+    fn logging(said: &Resolved) -> Result<(String, LogFormat), Mistake> {
+        let format = match said.text("log_format").as_deref() {
+            Some("text") => LogFormat::Text,
+            Some("json") => LogFormat::Json,
+            _ => return Err(Mistake("log_format: must be text or json".to_owned())),
+        };
+        let level = said.text("log_level");
+        Ok((level.ok_or_else(|| Mistake("log_level is not set".to_owned()))?, format))
     }
 }
 

@@ -196,6 +196,7 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(admin::users))
         .routes(routes!(admin::spaces))
         .routes(routes!(admin::reset_space))
+        .routes(routes!(admin::nodes))
 }
 
 /// `/my/projects/` and `/my/projects` are one. The documentation's pages have their own idea of it.

@@ -45,7 +45,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn open(config: &Config) -> anyhow::Result<Self> {
-        let lock = lock(config)?;
+        let lock = lock(&config.data_dir)?;
         let metrics = install_metrics()?;
         let listener = TcpListener::bind(config.listen).await.with_context(|| {
             format!(
@@ -142,8 +142,8 @@ pub(crate) fn signals(stop: CancellationToken) -> anyhow::Result<impl Future<Out
 }
 
 /// One server per data folder: two would each believe to be the only writer, and the only one of its name.
-fn lock(config: &Config) -> anyhow::Result<File> {
-    let path = config.data_dir.join("artel.lock");
+pub(crate) fn lock(data_dir: &Path) -> anyhow::Result<File> {
+    let path = data_dir.join("artel.lock");
     let mut file = File::options().create(true).truncate(false).write(true).open(&path)?;
     match file.try_lock() {
         Ok(()) => {
@@ -153,7 +153,7 @@ fn lock(config: &Config) -> anyhow::Result<File> {
         }
         Err(TryLockError::WouldBlock) => bail!(
             "another artel serves the data folder {} already; stop it, or choose another with --data-dir",
-            config.data_dir.display()
+            data_dir.display()
         ),
         Err(TryLockError::Error(error)) => Err(error).context(path.display().to_string()),
     }

@@ -83,6 +83,8 @@ pub struct Consumer<'a> {
 pub trait Bus: Send + Sync + std::fmt::Debug {
     /// `in-process` or `redis`, for `/health` and `doctor`.
     fn kind(&self) -> &'static str;
+    /// Whether other nodes are on it too.
+    fn is_shared(&self) -> bool;
     /// Answers when the bus can be used now.
     async fn ping(&self) -> Result<()>;
 

@@ -65,6 +65,12 @@ pub async fn get(conn: &mut Conn, agent: AgentId) -> Result<Option<Process>> {
     conn.first(select!("where agent_id = ?1"), values![agent], read).await
 }
 
+/// With its owner.
+pub async fn owned(conn: &mut Conn, agent: AgentId) -> Result<Option<(Scope, Process)>> {
+    let sql = select!("where agent_id = ?1");
+    conn.first(sql, values![agent], |row| Ok((scope(row)?, read(row)?))).await
+}
+
 /// Those of a node that its row says may still run, with their owners.
 pub async fn alive_on(conn: &mut Conn, node: &str, limit: u32) -> Result<Vec<(Scope, Process)>> {
     let sql = select!(

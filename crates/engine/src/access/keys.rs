@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use artel_domain::Timestamp;
+use artel_nodes::sealing::Sealer;
 use artel_storage::users::LOCAL;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{JwkSet, KeyAlgorithm};
@@ -16,11 +17,12 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use super::sealing::Sealer;
 use crate::{Error, Result};
 
 /// Shortest secret that is taken, in bytes: as long as the digest it protects.
 const SECRET: usize = 32;
+/// Keeps this use of the server's secret apart from all others.
+const KEPT: &str = "artel: what is kept for others";
 
 /// Whom a token is for: a local account, or a subject that an outside issuer vouches for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -84,7 +86,7 @@ impl Keys {
                 .unwrap_or_default(),
             issuer: outside.and_then(|outside| outside.issuer.clone()),
             audience: outside.and_then(|outside| outside.audience.clone()),
-            sealer: Sealer::new(secret),
+            sealer: Sealer::new(secret, KEPT),
         })))
     }
 

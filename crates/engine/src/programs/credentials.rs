@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Found, runtime_of};
+use super::{Found, Programs, refused, runtime_of};
 use crate::input::{Checked, Input};
 use crate::{App, Caller, Error, Kind, Result};
 
@@ -66,13 +66,18 @@ impl App {
         {
             return Err(Error::invalid_field("base_url", "starts with http:// or https://"));
         }
-        if let Some(folder) = &login_dir {
-            self.allowed_folder("login_dir", folder)?;
+        let Programs { host, workers, .. } = &self.0.programs;
+        // What a worker allows, it says itself.
+        if let Some(folder) = &login_dir
+            && workers.is_none()
+        {
+            host.allowed_folder("login_dir", folder).map_err(refused)?;
         }
         let api_key = api_key.map(|key| key.expose_secret().trim().to_owned());
         let kept = Kept { api_key, base_url, login_dir };
         let text = serde_json::to_string(&kept).map_err(Error::internal)?;
-        let sealed = self.accounts().sealer().seal(&text, &id.to_string())?;
+        let sealed = self.accounts().sealer().seal(&text, &id.to_string());
+        let sealed = sealed.map_err(Error::internal)?;
         let now: Timestamp = self.clock().now();
         let put = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {
             Box::pin(async move {

@@ -76,9 +76,9 @@ impl App {
         let running = self.running_task(scope, id).await?;
         match (delivery, running) {
             (Delivery::Steer, Some(task)) => {
-                if let Some(member) = self.0.programs.find(id)
-                    && member.abilities().steer
-                    && member.command(Command::Steer { text: message.clone() }).await.is_ok()
+                if let Some(program) = self.0.programs.find(id)
+                    && program.abilities().steer
+                    && program.command(Command::Steer { text: message.clone() }).await.is_ok()
                 {
                     self.note_word(scope, &task, message).await?;
                     return Ok(Told::Steered { session_id: task.session_id, task: Box::new(task) });

@@ -34,7 +34,7 @@ impl Notes {
         let next = Process {
             state,
             reason: status.reason.clone(),
-            node: app.0.settings.node.clone(),
+            node: status.node.clone().unwrap_or_else(|| app.0.settings.node.clone()),
             mark,
             conversation: status.session.clone(),
             version: status.version.clone().or_else(|| row.version.clone()),

@@ -271,7 +271,7 @@ impl App {
     /// came.
     pub(crate) fn longest(&self, task: &Task, program: bool) -> Duration {
         match task.plan {
-            _ if program => self.0.settings.programs.turn_timeout,
+            _ if program => self.0.settings.programs.host.turn_timeout,
             None => self.0.settings.direct_timeout,
             Some(_) => self.0.settings.plan_task_timeout,
         }

@@ -10,11 +10,12 @@ use artel_agents::llm::chat::{ToolCall, ToolSpec};
 use artel_domain::Agent;
 use artel_domain::process::Runtime;
 use artel_domain::session::{ErrorType, Role, Usage};
+use artel_nodes::wire::Failure;
 use artel_programs::codec::{
     CallId, Command, Decision, Event, Fault, Outcome, Permission, Question, RequestId,
 };
+use artel_programs::host::Refusal;
 use artel_programs::kind::Tools;
-use artel_programs::member::Member;
 use artel_storage::Scope;
 use artel_storage::calls::Place;
 use artel_storage::tasks::End;
@@ -30,6 +31,7 @@ use super::turn::Brief;
 use crate::App;
 use crate::memory::keeping::Happened;
 use crate::memory::recall;
+use crate::programs::{LostAgents, Program};
 use crate::tools::result::ReadResult;
 use crate::tools::{Done, permission, question, speaking};
 
@@ -87,6 +89,11 @@ pub(super) async fn answer(
         match work.turn(message, &mut told).await {
             Turned::Done => break End::Completed,
             Turned::Answered(answers) => message = answers,
+            Turned::Failed { fault: Fault::Lost, why } if !revived && work.moves_on() => {
+                revived = true;
+                acting.progress(format!("{why}; another worker goes on")).await;
+                message = format!("{GO_ON}\n\n{}", work.message(&context));
+            }
             Turned::Failed { fault: Fault::Died, why } if !revived => {
                 revived = true;
                 acting.progress(format!("The program died and is started again: {why}")).await;
@@ -105,9 +112,11 @@ pub(super) async fn answer(
                 let error_type = match fault {
                     Fault::Login => ErrorType::Configuration,
                     Fault::Quota => ErrorType::Quota,
-                    Fault::Refused | Fault::Unreachable | Fault::Died | Fault::Other => {
-                        ErrorType::Execution
-                    }
+                    Fault::Refused
+                    | Fault::Unreachable
+                    | Fault::Died
+                    | Fault::Lost
+                    | Fault::Other => ErrorType::Execution,
                 };
                 break End::Failed { error: why, error_type };
             }
@@ -125,7 +134,7 @@ fn failed(error: String) -> End {
 #[derive(Clone, Copy)]
 struct Work<'a> {
     acting: &'a Acting<'a>,
-    member: &'a Member,
+    member: &'a Program,
     kind: &'a str,
     offered: &'a [ToolSpec],
 }
@@ -176,10 +185,16 @@ struct Asked {
 }
 
 impl<'a> Work<'a> {
+    /// Whether work that was lost with its worker is given to another.
+    fn moves_on(&self) -> bool {
+        let settings = &self.acting.app.0.settings.programs;
+        settings.workers.as_ref().is_some_and(|it| it.lost_agents == LostAgents::Restart)
+    }
+
     async fn turn(self, message: String, told: &mut Told) -> Turned {
         let mut turn = match self.member.turn(message).await {
             Ok(turn) => turn,
-            Err(down) => return Turned::Failed { fault: Fault::Other, why: down.to_string() },
+            Err(failure) => return not_begun(failure),
         };
         let mut open: Open<'a> = FuturesUnordered::new();
         let mut places: BTreeMap<RequestId, Place> = BTreeMap::new();
@@ -455,6 +470,20 @@ impl Told {
             cost: if first { used.cost } else { cost.zip(used.cost).map(|(a, b)| a + b) },
         });
     }
+}
+
+/// The program could not be given the message.
+fn not_begun(failure: Failure) -> Turned {
+    let fault = match &failure {
+        Failure::Refused(Refusal::NotLoggedIn(_) | Refusal::NotInstalled(_)) => Fault::Login,
+        Failure::Refused(_)
+        | Failure::Unknown
+        | Failure::NotBegun
+        | Failure::Program(_)
+        | Failure::Lost
+        | Failure::NoWorker => Fault::Other,
+    };
+    Turned::Failed { fault, why: failure.to_string() }
 }
 
 /// A task that waits for others is taken up by whoever comes next; a program goes on in its own conversation.

@@ -78,6 +78,7 @@ impl Agent<'_> {
             "!exit" => return Ok(Some(ExitCode::from(rest.parse().unwrap_or(1)))),
             // Until it is interrupted.
             "!wait" => while self.read()?.is_some_and(|line| line != "__INTERRUPT__") {},
+            "!sleep" => thread::sleep(Duration::from_secs(rest.parse().unwrap_or(1))),
             "!hang" => return self.wait().map(Some),
             "!stderr" => eprint_line(rest),
             "!retry" => loop {

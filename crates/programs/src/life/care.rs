@@ -109,6 +109,7 @@ impl Care {
             model: None,
             reason: None,
             single: false,
+            node: None,
         });
         let shown = watch::Sender::new(None);
         let (told, process) = (status.subscribe(), shown.subscribe());

@@ -1,11 +1,11 @@
 //! The states of an agent, and what leads from one to another.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::runner::Doing;
 
 /// Where an agent is in its life (CA-2.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing was started yet.

@@ -29,7 +29,7 @@ enum Preset {
 
 const DAY: u64 = 24 * 60 * 60;
 
-pub(crate) const KEYS: [Key; 54] = [
+pub(crate) const KEYS: [Key; 60] = [
     key("listen", Text("127.0.0.1:8787"), "address and port to listen on"),
     key("data_dir", DataDir, "folder for everything the server keeps"),
     key("database_url", Unset, "postgres://…; unset: SQLite in the data folder"),
@@ -124,6 +124,24 @@ pub(crate) const KEYS: [Key; 54] = [
         "of the Docker daemon, for agents in containers",
     ),
     key("worker_image", Text("universal-worker"), "image of agents in containers"),
+    key(
+        "agent_nodes",
+        Text("own"),
+        "where programs that are agents run: own, on this node; workers, on nodes that run `artel worker`",
+    ),
+    secret("worker_secret", "secret that servers and workers share, at least 32 bytes"),
+    key("worker_secret_file", Unset, "file that holds it"),
+    key("worker_name", Unset, "what a worker is called, over restarts; unset: the machine's name"),
+    key(
+        "worker_lost_after",
+        Seconds(60),
+        "a worker or server that is not heard of for so long is given up",
+    ),
+    key(
+        "lost_agents",
+        Text("restart"),
+        "work that is lost with its worker: restart, on another; report, to its user",
+    ),
     key("space_idle", Seconds(30 * 60), "a space that nobody has used for so long is let go"),
     key("event_retention", Seconds(30 * DAY), "how long events can be resumed from"),
     key("reconcile_every", Seconds(5), "how often what was left is picked up"),

@@ -3,11 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use artel_domain::process::Sandbox;
-use artel_engine::programs::{Found, Settings};
+use artel_engine::programs::{Found, HostSettings, Settings};
 
-use super::{Mistake, Resolved, secret_text};
+use super::{Mistake, Resolved, secret_text, workers};
 
-pub(super) fn settings(said: &Resolved, data_dir: &Path) -> Result<Settings, Mistake> {
+pub(super) fn settings(said: &Resolved, data_dir: &Path, node: &str) -> Result<Settings, Mistake> {
+    let found = if said.flag("share_keys") { found(said) } else { Found::default() };
+    // An agent can read what its program is given.
+    Ok(Settings { host: host(said, data_dir, node)?, workers: workers::settings(said)?, found })
+}
+
+/// What this node has for programs.
+pub(super) fn host(said: &Resolved, data_dir: &Path, node: &str) -> Result<HostSettings, Mistake> {
     let mut sandboxes = Vec::new();
     for name in said.list("agent_sandboxes") {
         sandboxes.push(match name.as_str() {
@@ -38,7 +45,8 @@ pub(super) fn settings(said: &Resolved, data_dir: &Path) -> Result<Settings, Mis
     let binary = std::env::current_exe()
         .map_err(|error| Mistake(format!("this program's own file cannot be found: {error}")))?;
     let number = |name: &str| usize::try_from(said.number(name).max(1)).unwrap_or(usize::MAX);
-    Ok(Settings {
+    Ok(HostSettings {
+        node: node.to_owned(),
         dir: data_dir.join("agents"),
         binary,
         path,
@@ -49,8 +57,6 @@ pub(super) fn settings(said: &Resolved, data_dir: &Path) -> Result<Settings, Mis
         turn_timeout: said.span("program_turn_timeout"),
         most: number("max_programs"),
         most_per_user: number("max_programs_per_user"),
-        // An agent can read what its program is given.
-        found: if said.flag("share_keys") { found(said) } else { Found::default() },
     })
 }
 

@@ -56,6 +56,18 @@ pub(super) fn keys(said: &Resolved, folder: &Path) -> Result<Keys, Mistake> {
         .map_err(|error| Mistake(format!("refused to start: {error}")))
 }
 
+/// The secret of workers, if there is one.
+pub(super) fn worker_secret(said: &Resolved) -> Result<Option<SecretString>, Mistake> {
+    match (said.text("worker_secret"), said.text("worker_secret_file")) {
+        (Some(_), Some(_)) => {
+            Err(Mistake("set worker_secret or worker_secret_file, not both".to_owned()))
+        }
+        (Some(secret), None) => Ok(Some(secret_text(&secret))),
+        (None, Some(file)) => read_private(Path::new(&file)).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
 fn own_secret(path: &Path) -> Result<SecretString, Mistake> {
     make_once(path, random_text)?;
     read_private(path)

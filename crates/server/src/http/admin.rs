@@ -1,6 +1,7 @@
 //! For administrators.
 
 use artel_domain::{ProjectId, Role, User};
+use artel_engine::programs::NodeView;
 use artel_engine::{Caller, Error, Kind, Listed, Reset, SpaceView};
 use axum::Json;
 use axum::extract::State;
@@ -21,6 +22,12 @@ pub(super) struct Users {
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Spaces {
     spaces: Vec<SpaceView>,
+    total: u64,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Nodes {
+    nodes: Vec<NodeView>,
     total: u64,
 }
 
@@ -83,6 +90,24 @@ pub(super) async fn reset_space(
 ) -> Answer<Json<Reset>> {
     only_administrators(&caller)?;
     Ok(Json(http.app().reset_any_space(project).await?))
+}
+
+/// The workers that programs run on.
+#[utoipa::path(
+    get, path = "/admin/nodes", tag = "admin",
+    responses(
+        (status = 200, body = Nodes),
+        (status = 403, description = "Not an administrator", body = ErrorBody),
+        Guarded,
+    )
+)]
+pub(super) async fn nodes(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Json<Nodes>> {
+    only_administrators(&caller)?;
+    let nodes = http.app().nodes();
+    Ok(Json(Nodes { total: nodes.len() as u64, nodes }))
 }
 
 fn only_administrators(caller: &Caller) -> Answer<()> {

@@ -2,6 +2,7 @@
 
 mod lines;
 mod nasty;
+mod nodes;
 mod real;
 
 use std::path::Path;

@@ -71,6 +71,10 @@ impl Bus for InProcess {
         "in-process"
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     async fn ping(&self) -> Result<()> {
         Ok(())
     }

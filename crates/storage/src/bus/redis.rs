@@ -109,6 +109,10 @@ impl Bus for Redis {
         "redis"
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     async fn ping(&self) -> Result<()> {
         Ok(self.line.ask(&cmd("PING")).await?)
     }

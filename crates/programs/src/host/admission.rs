@@ -7,7 +7,7 @@ use artel_domain::{AgentId, UserId};
 use tokio::sync::Notify;
 
 #[derive(Debug)]
-pub(crate) struct Admission {
+pub(super) struct Admission {
     most: usize,
     most_per_user: usize,
     state: Mutex<State>,
@@ -23,7 +23,7 @@ struct State {
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Full {
+pub(super) enum Full {
     Node,
     /// This user has as many as one may have.
     User(UserId),
@@ -31,7 +31,7 @@ pub(crate) enum Full {
 
 /// A place on this node, held as long as the process lives.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(super) struct Place {
     admission: Arc<Admission>,
     user: UserId,
 }
@@ -43,12 +43,12 @@ struct Number<'a> {
 }
 
 impl Admission {
-    pub(crate) fn new(most: usize, most_per_user: usize) -> Self {
+    pub(super) fn new(most: usize, most_per_user: usize) -> Self {
         Self { most, most_per_user, state: Mutex::default(), changed: Notify::new() }
     }
 
     /// Waits for a place; `full` is told each time that there is none for whoever is next.
-    pub(crate) async fn enter(
+    pub(super) async fn enter(
         self: &Arc<Self>,
         agent: AgentId,
         user: UserId,
@@ -71,9 +71,15 @@ impl Admission {
     }
 
     /// Where an agent stands in the queue, the next one being 1.
-    pub(crate) fn place(&self, agent: AgentId) -> Option<usize> {
+    pub(super) fn place(&self, agent: AgentId) -> Option<usize> {
         let state = self.lock();
         state.queue.iter().position(|(waiting, _)| *waiting == agent).map(|at| at + 1)
+    }
+
+    /// Whether one more would have to wait.
+    pub(super) fn is_full(&self) -> bool {
+        let state = self.lock();
+        state.count + state.queue.len() >= self.most
     }
 
     /// Whoever comes first of those whose user has a place left; otherwise what is in the way, if it is not another.
