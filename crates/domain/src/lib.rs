@@ -23,8 +23,8 @@ pub use agent::{Agent, AgentConfig, AgentStatus, RiskLevel};
 pub use clock::{Clock, SystemClock, Timestamp};
 pub use event::{Envelope, Event};
 pub use id::{
-    AgentId, AllowanceId, ApprovalId, ClientId, InteractionId, MessageId, PlanId, ProjectId,
-    SessionId, TaskId, ToolCallId, UserId,
+    AgentId, AllowanceId, ApprovalId, ClientId, InteractionId, LifeId, MessageId, OrderId, PlanId,
+    ProjectId, RunId, SessionId, TaskId, ToolCallId, TurnId, UserId,
 };
 pub use project::Project;
 pub use user::{Role, User};

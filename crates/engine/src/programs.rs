@@ -45,7 +45,7 @@ pub(crate) use left::hear_left;
 pub use logs::Lines;
 pub use sending::{AnswerQuestion, Delivery, TellAgent, Told};
 pub use somewhere::NodeView;
-pub(crate) use somewhere::{Program, Turn};
+pub(crate) use somewhere::Program;
 
 /// How long programs have to end when the server stops; those here take less.
 const STOPPING: Duration = Duration::from_secs(20);
@@ -54,7 +54,7 @@ const STOPPING: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// This node, as far as it runs them itself.
-    pub host: artel_programs::host::Settings,
+    pub host: HostSettings,
     /// They run on workers instead.
     pub workers: Option<WorkerSettings>,
     pub found: Found,

@@ -180,7 +180,7 @@ pub enum News {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    Done,
+    Yes,
     /// The agent lives there now.
     Living(LifeId),
     Seen {

@@ -155,11 +155,7 @@ impl Shared {
 
     /// Ends an agent's stay, if it is this one.
     async fn close(&self, resident: &Resident, why: &str, lost: bool) {
-        let mut residents = self.residents();
-        if residents.get(&resident.agent).is_some_and(|it| it.life == resident.life) {
-            residents.remove(&resident.agent);
-        }
-        drop(residents);
+        self.residents().retain(|_, it| it.life != resident.life);
         resident.close(why, lost).await;
     }
 

@@ -73,7 +73,7 @@ enum Command {
         #[arg(long, value_name = "ADDRESS")]
         listen: Option<String>,
     },
-    /// Run agents that are programs, for servers that use workers (agent_nodes). Both need the same Redis.
+    /// Run agents that are programs, for servers that use workers (`agent_nodes`). Both need the same Redis.
     Worker {
         /// What it is called, over restarts; without one `worker_name`, or the machine's name.
         #[arg(long)]

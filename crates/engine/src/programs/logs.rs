@@ -20,7 +20,10 @@ pub struct Lines {
 #[derive(Debug)]
 enum From {
     /// A program that is down has nobody else who holds its log.
-    Here(Follow, Log),
+    Here {
+        follow: Follow,
+        _held: Log,
+    },
     Bus(Tail),
 }
 
@@ -29,7 +32,7 @@ impl Lines {
     pub async fn next(&mut self) -> Option<std::result::Result<Entry, u64>> {
         let next = async {
             match &mut self.from {
-                From::Here(follow, _) => follow.next().await,
+                From::Here { follow, .. } => follow.next().await,
                 From::Bus(tail) => Some(tail.next().await),
             }
         };
@@ -89,7 +92,7 @@ impl App {
             }
         };
         let follow = log.follow(after).await.map_err(Error::internal)?;
-        Ok(Lines { from: From::Here(follow, log), closing })
+        Ok(Lines { from: From::Here { follow, _held: log }, closing })
     }
 
     /// Where the lines of an agent are kept.

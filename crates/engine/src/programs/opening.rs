@@ -38,13 +38,12 @@ pub(super) async fn open(
     let near = row.as_ref().filter(|row| row.started_at.is_some()).map(|row| row.node.clone());
     let first = app.first_row(agent)?;
     let watcher = Arc::new(Notes::new(Arc::downgrade(&app.0), scope, row.unwrap_or(first)));
-    let program = match &app.0.programs.workers {
-        Some(workers) => Program::There(workers.open(opening, kind.abilities(), near, watcher)),
-        None => {
-            let ears = Ears { watcher, log: app.log_sink(id), clock: Arc::clone(&app.0.clock) };
-            let opened = app.0.programs.host.open(opening, ears).await;
-            Program::Here(opened.map_err(refused)?)
-        }
+    let program = if let Some(workers) = &app.0.programs.workers {
+        Program::There(workers.open(opening, kind.abilities(), near, watcher))
+    } else {
+        let ears = Ears { watcher, log: app.log_sink(id), clock: Arc::clone(&app.0.clock) };
+        let opened = app.0.programs.host.open(opening, ears).await;
+        Program::Here(opened.map_err(refused)?)
     };
     Ok(Opened { program, of: agent.updated_at })
 }

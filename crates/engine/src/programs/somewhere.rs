@@ -77,7 +77,7 @@ impl Program {
     }
 
     /// Starts its process and waits until it takes messages.
-    pub(super) async fn start(&self) -> std::result::Result<(), Error> {
+    pub(super) async fn start(&self) -> Result<(), Error> {
         match self {
             Self::Here(member) => member.start().await,
             Self::There(far) => Ok(far.start().await?),
@@ -93,7 +93,7 @@ impl Program {
     }
 
     /// Lets it begin a conversation of its own: the one it has cannot go on.
-    pub(crate) async fn forget(&self, why: &str) -> std::result::Result<(), Error> {
+    pub(crate) async fn forget(&self, why: &str) -> Result<(), Error> {
         match self {
             Self::Here(member) => member.forget(why).await,
             Self::There(far) => Ok(far.forget(why).await?),
@@ -101,7 +101,7 @@ impl Program {
     }
 
     /// Gives it a message. Its process is started if it is down.
-    pub(crate) async fn turn(&self, text: String) -> std::result::Result<Turn, Failure> {
+    pub(crate) async fn turn(&self, text: String) -> Result<Turn, Failure> {
         match self {
             Self::Here(member) => Ok(Turn::Here(member.turn(text).await?)),
             Self::There(far) => far.turn(text).await.map(Turn::There),
@@ -109,7 +109,7 @@ impl Program {
     }
 
     /// What is wanted of it while its turn runs.
-    pub(crate) async fn command(&self, command: Command) -> std::result::Result<(), Error> {
+    pub(crate) async fn command(&self, command: Command) -> Result<(), Error> {
         match self {
             Self::Here(member) => member.command(command).await,
             Self::There(far) => Ok(far.command(command).await?),
@@ -170,15 +170,13 @@ pub(super) fn runtimes(workers: &Workers) -> Vec<RuntimeView> {
     let of = |kind: &str| {
         let all = nodes.iter().filter_map(|node| Some((node, node.presence.kinds.get(kind)?)));
         let best = all.min_by_key(|(_, (status, _))| rank(status));
-        let (status, detail) = match best {
-            Some((node, (status, detail))) => {
-                (status.clone(), format!("on {}: {detail}", node.presence.peer.name))
-            }
-            None => {
-                let remedy = "no worker is there; start one with `artel worker`".to_owned();
-                ("not_installed".to_owned(), remedy)
-            }
+        let nobody = || {
+            let remedy = "no worker is there; start one with `artel worker`".to_owned();
+            ("not_installed".to_owned(), remedy)
         };
+        let (status, detail) = best.map_or_else(nobody, |(node, (status, detail))| {
+            (status.clone(), format!("on {}: {detail}", node.presence.peer.name))
+        });
         RuntimeView { kind: kind.to_owned(), status, detail }
     };
     artel_programs::kinds::all().iter().map(|kind| of(kind.name())).collect()

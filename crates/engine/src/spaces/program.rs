@@ -194,7 +194,7 @@ impl<'a> Work<'a> {
     async fn turn(self, message: String, told: &mut Told) -> Turned {
         let mut turn = match self.member.turn(message).await {
             Ok(turn) => turn,
-            Err(failure) => return not_begun(failure),
+            Err(failure) => return not_begun(&failure),
         };
         let mut open: Open<'a> = FuturesUnordered::new();
         let mut places: BTreeMap<RequestId, Place> = BTreeMap::new();
@@ -473,8 +473,8 @@ impl Told {
 }
 
 /// The program could not be given the message.
-fn not_begun(failure: Failure) -> Turned {
-    let fault = match &failure {
+fn not_begun(failure: &Failure) -> Turned {
+    let fault = match failure {
         Failure::Refused(Refusal::NotLoggedIn(_) | Refusal::NotInstalled(_)) => Fault::Login,
         Failure::Refused(_)
         | Failure::Unknown

@@ -110,7 +110,7 @@ impl Far {
         let Some((life, worker)) = self.0.place().life.clone() else { return (None, None) };
         match timeout(LOOK, self.ask(&worker, Want::Status { life })).await {
             Ok(Ok(Done::Seen { uses, waiting })) => (uses, waiting),
-            Ok(Ok(Done::Done | Done::Living(_)) | Err(_)) | Err(_) => (None, None),
+            Ok(Ok(Done::Yes | Done::Living(_)) | Err(_)) | Err(_) => (None, None),
         }
     }
 

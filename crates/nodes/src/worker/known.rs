@@ -40,7 +40,7 @@ impl Known {
     }
 
     pub(super) fn done(&mut self, order: OrderId, outcome: Outcome) {
-        if self.orders.insert(order, Some(outcome)) == Some(None) {
+        if let Some(None) = self.orders.insert(order, Some(outcome)) {
             self.done.push_back(order);
         }
         while self.done.len() > REMEMBERED {
@@ -76,7 +76,7 @@ mod tests {
         for _ in 0..REMEMBERED + 10 {
             let order = OrderId::new(&SystemClock);
             known.take(order);
-            known.done(order, Ok(Done::Done));
+            known.done(order, Ok(Done::Yes));
         }
         assert_eq!(known.orders.len(), REMEMBERED + 1);
         assert!(matches!(known.take(at_work), Seen::AtWork));

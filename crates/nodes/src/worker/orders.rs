@@ -198,7 +198,7 @@ async fn perform(shared: &Arc<Shared>, order: &Order) -> Outcome {
         // Handled before: it is neither remembered nor answered.
         Want::Heard { .. } => {}
     }
-    Ok(Done::Done)
+    Ok(Done::Yes)
 }
 
 /// The agent lives here from now on; an earlier stay of it ends.

@@ -73,7 +73,7 @@ pub(super) async fn beat(shared: &Arc<Shared>, stop: &CancellationToken) -> Resu
         }
         for gone in servers(shared, |all| all.gone(lost_after)) {
             tracing::warn!(server = gone.name, "a server is not heard of any more");
-            end_of(shared, |server| server.name == gone.name, None).await;
+            end_of(shared, |server| server.name == gone.name, None);
         }
         tokio::select! {
             () = sleep(BEAT) => {}
@@ -120,7 +120,7 @@ pub(super) async fn listen(shared: Arc<Shared>, stop: CancellationToken) {
                     servers(&shared, |all| all.heard(&peer));
                     let earlier =
                         |server: &Peer| server.name == peer.name && server.run != peer.run;
-                    end_of(&shared, earlier, Some(&peer)).await;
+                    end_of(&shared, earlier, Some(&peer));
                 }
             }
             Some(Heard::Lost) => servers(&shared, Servers::excuse),
@@ -130,7 +130,7 @@ pub(super) async fn listen(shared: Arc<Shared>, stop: CancellationToken) {
 }
 
 /// Ends the agents of servers that are gone. The server's next run is told, since it does not know them.
-async fn end_of(shared: &Arc<Shared>, of: impl Fn(&Peer) -> bool, next: Option<&Peer>) {
+fn end_of(shared: &Arc<Shared>, of: impl Fn(&Peer) -> bool, next: Option<&Peer>) {
     for resident in shared.all() {
         if !of(&resident.server) {
             continue;

@@ -1,7 +1,7 @@
 //! A turn on a worker: its events are numbered, sent, and kept until the server has them.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use artel_domain::TurnId;
 use artel_programs::codec::{Event, Fault, Outcome};
@@ -73,6 +73,7 @@ impl Course {
             if turn.is_none() && heard {
                 return;
             }
+            let running = turn.is_some();
             let next = async {
                 match &mut turn {
                     Some(turn) if room => turn.next().await,
@@ -81,7 +82,7 @@ impl Course {
             };
             let event = tokio::select! {
                 () = self.abandoned.cancelled() => return,
-                () = self.lost.cancelled(), if turn.is_some() => Some(ended(Fault::Lost)),
+                () = self.lost.cancelled(), if running => Some(ended(Fault::Lost)),
                 () = self.bell.notified() => continue,
                 event = next => event,
             };
@@ -131,8 +132,8 @@ impl Course {
 
 /// Gives the agent a message and follows what comes of it, unless it is given up before it begins.
 pub(super) async fn begin(
-    shared: &std::sync::Arc<Shared>,
-    resident: &std::sync::Arc<Resident>,
+    shared: &Arc<Shared>,
+    resident: &Arc<Resident>,
     turn: TurnId,
     text: String,
 ) -> known::Outcome {
@@ -150,18 +151,23 @@ pub(super) async fn begin(
             return Err(failure);
         }
     };
-    let (shared, resident) = (std::sync::Arc::clone(shared), std::sync::Arc::clone(resident));
+    let (shared, resident) = (Arc::clone(shared), Arc::clone(resident));
     shared.tracker.clone().spawn(async move {
         course.follow(&shared, &resident, begun).await;
         resident.ends(turn);
     });
-    Ok(crate::wire::Done::Done)
+    Ok(crate::wire::Done::Yes)
 }
 
 fn ended(fault: Fault) -> Event {
     let why = match fault {
         Fault::Lost => "Its worker lost touch with the server and stopped it",
-        _ => "The program ended",
+        Fault::Login
+        | Fault::Refused
+        | Fault::Quota
+        | Fault::Unreachable
+        | Fault::Died
+        | Fault::Other => "The program ended",
     };
     Event::Ended(Outcome::Failed { fault, why: why.to_owned() })
 }

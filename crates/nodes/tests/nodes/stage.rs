@@ -82,7 +82,7 @@ impl Stage {
         Line::new(Arc::new(bus), &secret.into())
     }
 
-    pub(crate) async fn worker(&self, name: &str) -> Worker {
+    pub(crate) fn worker(&self, name: &str) -> Worker {
         let stop = CancellationToken::new();
         let host = Arc::new(Host::new(host::Settings {
             node: name.to_owned(),
@@ -127,7 +127,11 @@ impl Stage {
 fn artel() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let found = own.ancestors().nth(2).unwrap().join("artel");
-    assert!(found.is_file(), "run the tests of the whole workspace: {found:?} is not there");
+    assert!(
+        found.is_file(),
+        "run the tests of the whole workspace: {} is not there",
+        found.display()
+    );
     found
 }
 
@@ -219,6 +223,12 @@ pub(crate) async fn heard(turn: &mut Turn) -> (String, Outcome) {
             _ => {}
         }
     }
+}
+
+/// The lines that a script says.
+pub(crate) fn lines(count: usize) -> String {
+    let all: Vec<_> = (1..=count).map(|number| format!("line {number}\n")).collect();
+    all.concat()
 }
 
 /// Waits until something is so.

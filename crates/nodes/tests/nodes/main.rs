@@ -1,5 +1,6 @@
 //! Servers and workers on a real Redis: nothing is lost, nothing is done twice, whoever goes away.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on must fail")]
 #![expect(clippy::disallowed_methods, reason = "tests stand outside the house rules")]
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for what it wants to see")]
 
@@ -14,14 +15,14 @@ use artel_programs::life::State;
 use artel_programs::log::{Followed, LogSink};
 use artel_storage::bus::Bus;
 use artel_storage::bus::redis::Redis;
-use stage::{LONG, Stage, agent, heard, is_up, said, until};
+use stage::{LONG, Stage, agent, heard, is_up, lines, said, until};
 use tokio::time::{sleep, timeout};
 
 /// CA-6.1, CA-6.2: an agent lives on one worker, messages find it, and its log can be read from anywhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_lives_on_a_worker() {
     let stage = Stage::new();
-    let (server, worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, worker) = (stage.server("one"), stage.worker("w1"));
     let id = agent();
     let (far, notes) = server.open(id, None);
     assert_eq!(said(&far, "hello").await, "1: hello\n");
@@ -31,7 +32,7 @@ async fn an_agent_lives_on_a_worker() {
     let log = StreamLog::new(std::sync::Arc::new(bus), id);
     let lines =
         || async { log.read().await.unwrap().into_iter().map(|it| it.line).collect::<Vec<_>>() };
-    assert!(lines().await.contains(&"2: again".to_owned()));
+    assert!(kept().await.contains(&"2: again".to_owned()));
     // Whoever follows hears what is kept, then what comes.
     let mut tail = log.tail(Some(0)).await.unwrap();
     assert!(matches!(tail.next().await, Followed::Line(entry) if entry.line == "__READY__"));
@@ -49,7 +50,7 @@ async fn an_agent_lives_on_a_worker() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_streams_say_what_others_rely_on() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let (far, _) = server.open(agent(), None);
     said(&far, "a word for the agent alone").await;
     let bus = Redis::connect(&stage.redis.url()).unwrap();
@@ -81,7 +82,7 @@ fn field(entry: &artel_storage::bus::Entry, name: &str) -> String {
 async fn an_agent_returns_to_its_files() {
     let stage = Stage::new();
     let server = stage.server("one");
-    let (_first, _second) = (stage.worker("w1").await, stage.worker("w2").await);
+    let (_first, _second) = (stage.worker("w1"), stage.worker("w2"));
     until("both are there", || server.workers.nodes().len() == 2).await;
     let id = agent();
     for text in ["one", "two", "three"] {
@@ -97,7 +98,7 @@ async fn an_agent_returns_to_its_files() {
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_goes_and_comes_back_empty() {
     let mut stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let id = agent();
     let (far, _) = server.open(id, None);
     assert_eq!(said(&far, "hello").await, "1: hello\n");
@@ -109,8 +110,7 @@ async fn redis_goes_and_comes_back_empty() {
     stage.redis.restart().unwrap();
     let (answer, outcome) = heard(&mut turn).await;
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
-    let wanted: String = (1..=40).map(|number| format!("line {number}\n")).collect();
-    assert_eq!(answer, wanted);
+    assert_eq!(answer, lines(40));
     drop(turn);
     assert_eq!(said(&far, "still there").await, "3: still there\n");
     assert_eq!(stage.said_on("w1", id), ["hello", "drip 40", "still there"]);
@@ -120,26 +120,25 @@ async fn redis_goes_and_comes_back_empty() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_events_come_in_order() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let (far, _) = server.open(agent(), None);
     let mut turn = far.turn("many 3000".to_owned()).await.unwrap();
     // Nobody listens for a while.
     sleep(Duration::from_millis(500)).await;
     let (answer, _) = heard(&mut turn).await;
-    let wanted: String = (1..=3000).map(|number| format!("line {number}\n")).collect();
-    assert_eq!(answer, wanted);
+    assert_eq!(answer, lines(3000));
 }
 
 /// CA-6.2, CA-8.3: a worker that ends says so; what ran there is known as lost at once, and goes on elsewhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_ends_and_another_goes_on() {
     let stage = Stage::new();
-    let (server, first) = (stage.server("one"), stage.worker("w1").await);
+    let (server, first) = (stage.server("one"), stage.worker("w1"));
     let id = agent();
     let (far, notes) = server.open(id, None);
     said(&far, "hello").await;
     let mut turn = far.turn("wait".to_owned()).await.unwrap();
-    let _second = stage.worker("w2").await;
+    let _second = stage.worker("w2");
     first.end().await;
     let (_, outcome) = heard(&mut turn).await;
     assert!(matches!(outcome, Outcome::Failed { fault: Fault::Lost, .. }), "{outcome:?}");
@@ -156,7 +155,7 @@ async fn a_worker_ends_and_another_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_cut_off_ends_its_agents() {
     let mut stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let (far, _) = server.open(agent(), None);
     let mut turn = far.turn("wait".to_owned()).await.unwrap();
     until("it runs", || is_up(&far)).await;
@@ -177,7 +176,7 @@ async fn who_is_cut_off_ends_its_agents() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_run_of_a_server_is_told_what_was_ended() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let id = agent();
     let (far, _) = server.open(id, None);
     let turn = far.turn("wait".to_owned()).await.unwrap();
@@ -195,7 +194,7 @@ async fn a_new_run_of_a_server_is_told_what_was_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_given_up_in_time_is_not_begun() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let id = agent();
     let (far, _) = server.open_slow(id, None, "2");
     {
@@ -214,7 +213,7 @@ async fn what_is_given_up_in_time_is_not_begun() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_is_given_up() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let (far, _) = server.open(agent(), None);
     let mut turn = far.turn("drip 1000".to_owned()).await.unwrap();
     turn.next().await.unwrap();
@@ -230,7 +229,7 @@ async fn a_turn_is_given_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn poison_is_put_aside() {
     let stage = Stage::new();
-    let (server, _worker) = (stage.server("one"), stage.worker("w1").await);
+    let (server, _worker) = (stage.server("one"), stage.worker("w1"));
     let bus = Redis::connect(&stage.redis.url()).unwrap();
     let junk: [&[(&str, &[u8])]; 3] = [
         &[("nothing", b"of ours")],
@@ -262,7 +261,7 @@ async fn poison_is_put_aside() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_secret_opens_nothing() {
     let stage = Stage::new();
-    let _worker = stage.worker("w1").await;
+    let _worker = stage.worker("w1");
     let stranger = stage.line_with("another secret that is long enough too");
     let (tracker, stop) =
         (tokio_util::task::TaskTracker::new(), tokio_util::sync::CancellationToken::new());
@@ -293,10 +292,10 @@ async fn without_a_worker_it_is_said() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_one_workers() {
     let stage = Stage::new();
-    let first = stage.worker("same").await;
+    let first = stage.worker("same");
     let server = stage.server("one");
     until("it is there", || !server.workers.nodes().is_empty()).await;
-    let second = stage.worker("same").await;
+    let second = stage.worker("same");
     let refused = timeout(LONG, second.task).await.unwrap();
     assert!(refused.is_err(), "the second went on");
     first.end().await;
