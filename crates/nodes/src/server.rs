@@ -9,7 +9,7 @@ use artel_domain::{AgentId, LifeId, OrderId, RunId, TurnId};
 use artel_programs::host::Opening;
 use artel_programs::kind::Abilities;
 use artel_programs::life::Watcher;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -31,7 +31,7 @@ use turns::Course;
 /// An order that is not answered is posted again; workers know those that they have.
 const AGAIN: Duration = Duration::from_secs(5);
 /// How long a worker may take to say that it is there, before there is said to be none.
-const NOBODY: Duration = Duration::from_secs(10);
+const NOBODY: Duration = Duration::from_secs(15);
 /// Orders that wait for an answer.
 const OPEN: usize = 100_000;
 
@@ -65,6 +65,8 @@ struct Shared {
     /// Rung when a worker comes.
     came: Notify,
     began: Instant,
+    /// Whatever is reported from now on is heard.
+    listens: watch::Sender<bool>,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
@@ -110,6 +112,7 @@ impl Workers {
             state: Mutex::default(),
             came: Notify::new(),
             began: Instant::now(),
+            listens: watch::Sender::new(false),
             tracker: tracker.clone(),
             stop,
         });
@@ -177,6 +180,12 @@ impl Shared {
         }
         let _asked = Asked { shared: self, order: order.id };
         let name = node.as_ref().map(|node| node.name.as_str());
+        let mut listens = self.listens.subscribe();
+        tokio::select! {
+            // It fails only with the server.
+            _ = listens.wait_for(|listens| *listens) => {}
+            () = self.stop.cancelled() => return Err(Failure::Unknown),
+        }
         let mut nobody = Instant::now() + NOBODY;
         loop {
             let posted = self.line.post(name, &order, self.clock.now()).await;

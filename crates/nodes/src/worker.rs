@@ -34,7 +34,7 @@ const STRIPES: usize = 64;
 /// How long the last reports may take when the worker ends.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// So long the name of a worker is its own after its last beat.
-const NAME: Duration = Duration::from_secs(10);
+const NAME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -99,11 +99,12 @@ pub async fn run(
         tracker: TaskTracker::new(),
     });
     let tasks = TaskTracker::new();
-    let sent = CancellationToken::new();
+    // Until everything has ended, servers say what they have heard, and reports go out.
+    let (taking, sent) = (CancellationToken::new(), CancellationToken::new());
     let sending = tasks.spawn(send(Arc::clone(&shared), reports, sent.clone()));
     tasks.spawn(presence::listen(Arc::clone(&shared), stop.clone()));
     tasks.spawn(orders::take_any(Arc::clone(&shared), stop.clone()));
-    tasks.spawn(orders::take_own(Arc::clone(&shared), stop.clone()));
+    tasks.spawn(orders::take_own(Arc::clone(&shared), taking.clone()));
     let ended = presence::beat(&shared, &stop).await;
     stop.cancel();
     shared.close_all("The worker was stopped; a message starts the agent again").await;
@@ -111,6 +112,7 @@ pub async fn run(
     if timeout(LAST_WORDS, shared.tracker.wait()).await.is_err() {
         tracing::warn!("a server has not heard everything; what it misses it will learn as lost");
     }
+    taking.cancel();
     sent.cancel();
     let _ = timeout(LAST_WORDS, sending).await;
     // It fails when the bus is away, and then the servers notice by themselves.

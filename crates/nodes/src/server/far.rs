@@ -13,6 +13,7 @@ use artel_programs::runner::Error;
 use artel_programs::sandbox::Uses;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::Shared;
 use super::turns::Turn;
@@ -79,7 +80,7 @@ impl Far {
             node: near.clone(),
         };
         let (news, told) = mpsc::channel(WAITING);
-        shared.tracker.spawn(tell(watcher, told));
+        shared.tracker.spawn(tell(watcher, told, shared.stop.clone()));
         Self(Arc::new(Remote {
             shared: Arc::clone(shared),
             opening,
@@ -332,10 +333,16 @@ impl Shared {
     }
 }
 
-/// Tells one thing after the other, as long as the agent is held.
-async fn tell(watcher: Arc<dyn Watcher>, mut news: mpsc::Receiver<News>) {
-    while let Some(news) = news.recv().await {
-        match news {
+/// Tells one thing after the other, as long as the agent is held and the server runs.
+async fn tell(watcher: Arc<dyn Watcher>, mut news: mpsc::Receiver<News>, stop: CancellationToken) {
+    loop {
+        let next = tokio::select! {
+            biased;
+            next = news.recv() => next,
+            () = stop.cancelled() => return,
+        };
+        let Some(next) = next else { return };
+        match next {
             News::Changed(status) => watcher.changed(&status).await,
             News::Warned(warning) => watcher.warned(warning).await,
         }

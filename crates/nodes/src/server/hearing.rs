@@ -24,6 +24,7 @@ pub(super) async fn run(shared: Arc<Shared>, left: mpsc::Sender<Left>) {
                 None => shared.line.mark(&shared.me).await?,
             };
             after = Some(from.clone());
+            shared.listens.send_replace(true);
             shared.line.bus().read(RESPONSES, &from, SOME, WAIT).await
         };
         let read = tokio::select! {

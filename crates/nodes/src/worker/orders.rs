@@ -42,10 +42,17 @@ pub(super) async fn take_own(shared: Arc<Shared>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         let consumer = Consumer { stream: &stream, group: GROUP, name: &shared.me.name };
         let bus = shared.line.bus();
-        let taken = if began {
-            bus.take(consumer, SOME, WAIT).await
-        } else {
-            bus.claim(consumer, Duration::ZERO, SOME).await
+        let taken = async {
+            if began {
+                bus.take(consumer, SOME, WAIT).await
+            } else {
+                bus.claim(consumer, Duration::ZERO, SOME).await
+            }
+        };
+        // What is given up here stays pending, and is found by the next run.
+        let taken = tokio::select! {
+            taken = taken => taken,
+            () = stop.cancelled() => return,
         };
         match taken {
             Ok(taken) => {
@@ -69,12 +76,19 @@ pub(super) async fn take_any(shared: Arc<Shared>, stop: CancellationToken) {
             sleep(MODESTY).await;
         }
         let bus = shared.line.bus();
-        let taken = if claimed.elapsed() > LEFT {
-            claimed = Instant::now();
-            bus.claim(consumer, LEFT, SOME).await
-        } else {
-            // One at a time, so that many workers share what comes.
-            bus.take(consumer, 1, WAIT).await
+        let taken = async {
+            if claimed.elapsed() > LEFT {
+                claimed = Instant::now();
+                bus.claim(consumer, LEFT, SOME).await
+            } else {
+                // One at a time, so that many workers share what comes.
+                bus.take(consumer, 1, WAIT).await
+            }
+        };
+        // What is given up here is taken over by another.
+        let taken = tokio::select! {
+            taken = taken => taken,
+            () = stop.cancelled() => return,
         };
         match taken {
             Ok(taken) => spread(&shared, COMMANDS, taken, &at_work).await,

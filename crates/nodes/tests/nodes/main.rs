@@ -30,7 +30,7 @@ async fn an_agent_lives_on_a_worker() {
     assert_eq!(far.status().node.as_deref(), Some("w1"));
     let bus = Redis::connect(&stage.redis.url()).unwrap();
     let log = StreamLog::new(std::sync::Arc::new(bus), id);
-    let lines =
+    let kept =
         || async { log.read().await.unwrap().into_iter().map(|it| it.line).collect::<Vec<_>>() };
     assert!(kept().await.contains(&"2: again".to_owned()));
     // Whoever follows hears what is kept, then what comes.
