@@ -104,7 +104,7 @@ async fn one_that_never_reads_is_ended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gigabyte_stays_outside_of_the_server() {
     const GIGABYTE: u64 = 1 << 30;
-    const MORE: u64 = 128 << 20;
+    const MORE: u64 = 192 << 20;
     let house = House::new(Side::Embedded, &[]).await;
     let good = house.line("good", &json!({})).await;
     let loud = house.line("loud", &json!({})).await;
