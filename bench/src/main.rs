@@ -26,6 +26,7 @@ mod plans;
 mod report;
 mod requests;
 mod start;
+mod stdin;
 mod tools;
 mod usage;
 mod wire;
@@ -95,6 +96,8 @@ enum Name {
     Step,
     /// A message to an agent whose model takes no time.
     Messages,
+    /// A message to a program, until it stands in its standard input.
+    Stdin,
     /// A tool on the user's machine, and a file opened there.
     Tools,
     /// An agent's memory, searched and stored.
@@ -144,6 +147,7 @@ fn measure(name: Name, place: &Place, report: &mut Report, model: Option<&str>) 
         Name::AppendPostgres => append::postgres(report),
         Name::Step => append::in_memory(report),
         Name::Messages => messages::measure(place, report),
+        Name::Stdin => stdin::measure(place, report),
         Name::Tools => tools::measure(place, report),
         Name::Memory => memory::measure(place, report),
         Name::Plans => plans::measure(place, report),

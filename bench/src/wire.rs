@@ -52,13 +52,19 @@ impl Connection {
 
     /// Sends a request and reads its answer whole; anything but 2xx is an error.
     pub(crate) async fn exchange(&mut self, request: &[u8]) -> Result<()> {
+        self.answer(request).await.map(drop)
+    }
+
+    /// The same; the answer's body.
+    pub(crate) async fn answer(&mut self, request: &[u8]) -> Result<Vec<u8>> {
         let head = self.head(request).await?;
         let length = content_length(&self.buffer[..head])?;
         while self.buffer.len() < head + length {
             self.read().await?;
         }
+        let body = self.buffer[head..head + length].to_vec();
         self.buffer.drain(..head + length);
-        Ok(())
+        Ok(body)
     }
 
     /// Sends a request and leaves the connection where the answer's body starts.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::availability::{self, Availability};
-use crate::kind::{Credentials, Kind, Wish};
+use crate::kind::{Abilities, Credentials, Kind, Wish};
 use crate::kinds;
 use crate::life::Watcher;
 use crate::log::LogSink;
@@ -264,6 +264,12 @@ pub fn known(runtime: &Runtime) -> Result<&'static dyn Kind, Refusal> {
         let why = format!("{:?} is none of {}", runtime.kind, all.join(", "));
         Refusal::invalid("config.runtime.kind", why)
     })
+}
+
+/// What an agent can do, on whichever node.
+pub fn abilities(runtime: &Runtime) -> Result<Abilities, Refusal> {
+    let kind = known(runtime)?;
+    Ok(Abilities { patience: kind.patience(&wish(runtime)), ..kind.abilities() })
 }
 
 /// What is wrong with a configuration on whichever node.

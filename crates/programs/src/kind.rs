@@ -16,6 +16,11 @@ pub trait Kind: Send + Sync + fmt::Debug {
     /// As users name it: `claude-code`.
     fn name(&self) -> &str;
     fn abilities(&self) -> Abilities;
+    /// How long a call of ours may keep it waiting, where its user knows better than the kind.
+    fn patience(&self, wish: &Wish) -> Duration {
+        let _ = wish;
+        self.abilities().patience
+    }
     /// The program to look for on the PATH, and how to get it.
     fn program(&self, wish: &Wish) -> Result<Program, Unusable>;
     /// The process to start.
@@ -39,6 +44,10 @@ impl<K: Kind + ?Sized> Kind for &K {
 
     fn abilities(&self) -> Abilities {
         (**self).abilities()
+    }
+
+    fn patience(&self, wish: &Wish) -> Duration {
+        (**self).patience(wish)
     }
 
     fn program(&self, wish: &Wish) -> Result<Program, Unusable> {
@@ -170,7 +179,7 @@ pub struct Abilities {
     pub permissions: bool,
     /// How our tools reach it best.
     pub tools: Tools,
-    /// How long a call of ours may keep it waiting.
+    /// How long a call of ours may keep it waiting, unless its user says otherwise ([`Kind::patience`]).
     pub patience: Duration,
     /// A conversation can be taken up no sooner than so long after it began.
     pub resume_after: Duration,

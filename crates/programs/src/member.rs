@@ -108,7 +108,9 @@ pub struct Turn {
 impl Member {
     /// What it is made of; the endpoint must serve the same desk.
     pub fn new(parts: Parts, desk: Arc<Desk>, endpoint: Endpoint) -> Self {
-        let (abilities, log) = (parts.kind.abilities(), parts.log.clone());
+        let patience = parts.kind.patience(&parts.wish);
+        let abilities = Abilities { patience, ..parts.kind.abilities() };
+        let log = parts.log.clone();
         let (life, met) = (Life::new(parts), Met::default());
         Self(Arc::new(Inner { life, abilities, desk, endpoint, log, met }))
     }

@@ -32,6 +32,7 @@ mod extract;
 mod memory;
 mod observe;
 mod origin;
+mod page;
 mod plans;
 mod programs;
 mod projects;
@@ -97,7 +98,7 @@ impl Http {
         let router: Router = router
             .merge(docs::page())
             .route_layer(from_fn(observe::note_route))
-            .fallback(error::no_such_route)
+            .fallback(page::file_or_nothing)
             .method_not_allowed_fallback(error::no_such_method)
             .with_state(self.clone());
         let guarded = from_fn_with_state(self.clone(), auth::guard).layer(router);
@@ -117,7 +118,7 @@ pub(crate) fn openapi() -> OpenApi {
 
 fn routes() -> OpenApiRouter<Http> {
     OpenApiRouter::with_openapi(docs::description())
-        .routes(routes!(system::root))
+        .routes(routes!(page::front))
         .routes(routes!(system::health))
         .routes(routes!(system::ready))
         .routes(routes!(system::metrics))

@@ -22,7 +22,7 @@ pub(super) async fn open(
     runtime: &Runtime,
 ) -> Result<Opened> {
     app.clear_programs().await?;
-    let kind = host::known(runtime).map_err(refused)?;
+    let abilities = host::abilities(runtime).map_err(refused)?;
     let (credentials, _) = app.credentials_for(scope, agent.id, runtime).await?;
     let id = agent.id;
     let row = app.0.storage.db.read(move |conn| Box::pin(processes::get(conn, id))).await?;
@@ -39,7 +39,7 @@ pub(super) async fn open(
     let first = app.first_row(agent)?;
     let watcher = Arc::new(Notes::new(Arc::downgrade(&app.0), scope, row.unwrap_or(first)));
     let program = if let Some(workers) = &app.0.programs.workers {
-        Program::There(workers.open(opening, kind.abilities(), near, watcher))
+        Program::There(workers.open(opening, abilities, near, watcher))
     } else {
         let ears = Ears { watcher, log: app.log_sink(id), clock: Arc::clone(&app.0.clock) };
         let opened = app.0.programs.host.open(opening, ears).await;

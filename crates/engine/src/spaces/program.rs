@@ -81,8 +81,8 @@ pub(super) async fn answer(
     let work = Work { acting: &acting, member: &member, kind: &runtime.kind, offered: &offered };
     let mut told = Told { step: first, ..Told::default() };
     let mut message = work.message(&context);
-    if brief.resumed && member.abilities().tools != Tools::Lines {
-        message = format!("{GO_ON}\n\n{message}");
+    if brief.resumed {
+        message = work.go_on(&message);
     }
     let (mut revived, mut renewed) = (false, false);
     let end = loop {
@@ -92,12 +92,12 @@ pub(super) async fn answer(
             Turned::Failed { fault: Fault::Lost, why } if !revived && work.moves_on() => {
                 revived = true;
                 acting.progress(format!("{why}; another worker goes on")).await;
-                message = format!("{GO_ON}\n\n{}", work.message(&context));
+                message = work.go_on(&work.message(&context));
             }
             Turned::Failed { fault: Fault::Died, why } if !revived => {
                 revived = true;
                 acting.progress(format!("The program died and is started again: {why}")).await;
-                message = format!("{GO_ON}\n\n{}", brief.asked);
+                message = work.go_on(&brief.asked);
             }
             // The model refuses what its conversation has become; without it, it may take the task.
             Turned::Failed { fault: Fault::Refused, why } if !renewed && !member.is_fresh() => {
@@ -318,7 +318,26 @@ impl<'a> Work<'a> {
                 None => break,
             }
         }
-        if answers.is_empty() { Turned::Done } else { Turned::Answered(answers.join("\n\n")) }
+        if answers.is_empty() {
+            return Turned::Done;
+        }
+        let answers = answers.join("\n\n");
+        let lines = answers.lines().filter(|line| !line.is_empty());
+        Turned::Answered(if self.takes_lines() {
+            lines.collect::<Vec<_>>().join(" ")
+        } else {
+            answers
+        })
+    }
+
+    /// It takes a line, and nothing else.
+    fn takes_lines(&self) -> bool {
+        self.member.abilities().tools == Tools::Lines
+    }
+
+    /// What a program is told that was started again in the middle; one of lines is told its task once more.
+    fn go_on(&self, asked: &str) -> String {
+        if self.takes_lines() { asked.to_owned() } else { format!("{GO_ON}\n\n{asked}") }
     }
 
     fn hear(self, text: String, told: &mut Told) {
@@ -433,8 +452,7 @@ impl<'a> Work<'a> {
     /// The task, as the program is told of it.
     fn message(&self, context: &[artel_domain::memory::Recollection]) -> String {
         let Brief { asked, before, task, .. } = self.acting.brief;
-        // It takes a line, and nothing else.
-        if self.member.abilities().tools == Tools::Lines {
+        if self.takes_lines() {
             return asked.clone();
         }
         let mut parts = Vec::new();

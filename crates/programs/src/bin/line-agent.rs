@@ -9,7 +9,7 @@ use std::env;
 use std::io::{self, BufRead, BufWriter, StdinLock, StdoutLock, Write};
 use std::process::{Command, ExitCode, Stdio, abort};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const FOR_EVER: Duration = Duration::from_hours(24);
 
@@ -54,12 +54,13 @@ impl Agent<'_> {
     fn serve(&mut self) -> io::Result<ExitCode> {
         self.say("__READY__")?;
         while let Some(line) = self.read()? {
+            let heard = now();
             // It came too late.
             if line == "__INTERRUPT__" {
                 continue;
             }
             self.count += 1;
-            if let Some(code) = self.obey(&line)? {
+            if let Some(code) = self.obey(&line, heard)? {
                 return Ok(code);
             }
             self.say("__DONE__")?;
@@ -67,8 +68,8 @@ impl Agent<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Does what a line says; the exit code if that is its end.
-    fn obey(&mut self, line: &str) -> io::Result<Option<ExitCode>> {
+    /// Does what a line says, which was heard at that moment; the exit code if that is its end.
+    fn obey(&mut self, line: &str, heard: u128) -> io::Result<Option<ExitCode>> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             "!crash" => {
@@ -81,6 +82,7 @@ impl Agent<'_> {
             "!sleep" => thread::sleep(Duration::from_secs(rest.parse().unwrap_or(1))),
             "!hang" => return self.wait().map(Some),
             "!stderr" => eprint_line(rest),
+            "!when" => self.say(&heard.to_string())?,
             "!retry" => loop {
                 self.say("__RETRY__")?;
                 thread::sleep(Duration::from_millis(10));
@@ -152,6 +154,12 @@ impl Agent<'_> {
         thread::sleep(FOR_EVER);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// In nanoseconds since 1970: whoever wrote the line has the same clock.
+#[expect(clippy::disallowed_methods, reason = "it is a program of its own, and tells the time")]
+fn now() -> u128 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_nanos())
 }
 
 fn eprint_line(line: &str) {

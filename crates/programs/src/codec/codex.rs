@@ -17,6 +17,8 @@ use requests::Open;
 
 /// File changes and words that are remembered at a time.
 const REMEMBERED: usize = 32;
+/// So often a turn is told to end.
+const INTERRUPTS: u32 = 3;
 
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
@@ -43,8 +45,12 @@ pub struct Codex {
     version: Option<String>,
     model: Option<String>,
     turn: Option<String>,
-    /// The turn is to be interrupted as soon as its name is known.
+    /// The turn that it said to run last. It may be none of ours, and what is wanted of ours before it runs is refused.
+    runs: Option<String>,
+    /// The turn is to be interrupted as soon as it can be.
     interrupt_later: bool,
+    /// How often it was told to; it may have refused before it knew its own turn.
+    interrupts: u32,
     usage: Usage,
     /// What each change of files that was begun would do.
     diffs: BTreeMap<String, String>,
@@ -63,6 +69,8 @@ enum Purpose {
     /// The turn of this number.
     Turn(u64),
     Steer(String),
+    /// Of the turn of this number.
+    Interrupt(u64),
     Nothing,
 }
 
@@ -75,7 +83,9 @@ impl Codex {
             version: None,
             model: None,
             turn: None,
+            runs: None,
             interrupt_later: false,
+            interrupts: 0,
             usage: Usage::default(),
             diffs: BTreeMap::new(),
             streamed: None,
@@ -146,28 +156,40 @@ impl Codex {
             (Purpose::Steer(text), Err(_)) if self.unsaid.len() < REMEMBERED => {
                 self.unsaid.push(text);
             }
+            (Purpose::Interrupt(turn), Err(_)) if turn == self.desk.turn() => self.interrupt(out),
             (Purpose::Turn(_) | Purpose::Steer(_), Err(_))
-            | (Purpose::Steer(_) | Purpose::Nothing, _) => {}
+            | (Purpose::Steer(_) | Purpose::Interrupt(_) | Purpose::Nothing, _) => {}
         }
     }
 
+    /// Our turn is the one that was answered to us: it may begin others by itself.
     fn turn_named(&mut self, turn: &Value, out: &mut Out) {
         if self.desk.running() && self.turn.is_none() {
             self.turn = turn.as_str().map(str::to_owned);
-            if self.turn.is_some() && std::mem::take(&mut self.interrupt_later) {
-                self.interrupt(out);
-            }
+            self.interrupt_if_wanted(out);
         }
     }
 
-    /// A turn has no name until it is answered, and cannot be interrupted without.
-    fn interrupt(&mut self, out: &mut Out) {
-        if self.turn.is_none() {
-            self.interrupt_later = true;
-            return;
+    fn is_under_way(&self) -> bool {
+        self.turn.is_some() && self.turn == self.runs
+    }
+
+    fn interrupt_if_wanted(&mut self, out: &mut Out) {
+        if self.is_under_way() && std::mem::take(&mut self.interrupt_later) {
+            self.interrupt(out);
         }
-        let params = json!({"threadId": self.desk.session(), "turnId": self.turn});
-        self.request("turn/interrupt", &params, Purpose::Nothing, out);
+    }
+
+    /// A turn has a name when it is answered, and runs a little later; it cannot be interrupted before.
+    fn interrupt(&mut self, out: &mut Out) {
+        if !self.is_under_way() {
+            self.interrupt_later = true;
+        } else if self.desk.running() && self.interrupts < INTERRUPTS {
+            self.interrupts += 1;
+            let params = json!({"threadId": self.desk.session(), "turnId": self.turn});
+            let purpose = Purpose::Interrupt(self.desk.turn());
+            self.request("turn/interrupt", &params, purpose, out);
+        }
     }
 
     /// Puts a word into the turn; without a turn it waits for the next message.
@@ -190,7 +212,10 @@ impl Codex {
             return;
         }
         match method {
-            "turn/started" => self.turn_named(&params["turn"]["id"], out),
+            "turn/started" => {
+                self.runs = params["turn"]["id"].as_str().map(str::to_owned);
+                self.interrupt_if_wanted(out);
+            }
             "item/agentMessage/delta" => {
                 self.streamed = params["itemId"].as_str().map(str::to_owned);
                 self.desk.say(Event::Text, &params["delta"], out);
@@ -271,8 +296,7 @@ impl Codex {
     }
 
     fn completed(&mut self, turn: &Value, out: &mut Out) {
-        let other = self.turn.is_some() && self.turn.as_deref() != turn["id"].as_str();
-        if other {
+        if self.turn.is_none() || self.turn.as_deref() != turn["id"].as_str() {
             return;
         }
         let outcome = match turn["status"].as_str() {
@@ -305,7 +329,8 @@ impl Codex {
             let params = json!({"threadId": self.desk.session()});
             self.request("thread/backgroundTerminals/clean", &params, Purpose::Nothing, out);
         }
-        (self.turn, self.streamed, self.interrupt_later) = (None, None, false);
+        (self.turn, self.streamed) = (None, None);
+        (self.interrupt_later, self.interrupts) = (false, 0);
         self.diffs.clear();
         self.desk.end(outcome, out);
     }

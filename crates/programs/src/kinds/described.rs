@@ -20,6 +20,8 @@ pub(super) struct Start {
     instructions_file: Option<String>,
     /// In seconds.
     ready_within: Option<u64>,
+    /// How long a call of ours may keep it waiting, in seconds; then a question is parked.
+    patience: Option<u64>,
     /// How to get it, for people.
     install: Option<String>,
 }
@@ -31,9 +33,18 @@ const LONGEST_START: u64 = 3600;
 impl Start {
     pub(super) fn program(&self, wish: &Wish, kind: &str) -> Result<Program, Unusable> {
         let name = command(wish, kind)?.swap_remove(0);
+        if self.patience.is_some_and(|patience| !(1..=LONGEST_START).contains(&patience)) {
+            let why = format!("`options.start.patience` is from 1 to {LONGEST_START} seconds");
+            return Err(Unusable(why));
+        }
         let install =
             self.install.clone().unwrap_or_else(|| format!("install {name} as its maker says"));
         Ok(Program { name, install })
+    }
+
+    /// As its user knows it, or else as the kind is.
+    pub(super) fn patience(&self, usual: Duration) -> Duration {
+        self.patience.map_or(usual, Duration::from_secs)
     }
 
     /// Its process, with its instructions in this file unless it has another.

@@ -41,6 +41,11 @@ impl Kind for Line {
         }
     }
 
+    fn patience(&self, wish: &Wish) -> Duration {
+        let usual = self.abilities().patience;
+        options::<Options>(wish, NAME).map_or(usual, |options| options.start.patience(usual))
+    }
+
     fn program(&self, wish: &Wish) -> Result<Program, Unusable> {
         options::<Options>(wish, NAME)?.start.program(wish, NAME)
     }

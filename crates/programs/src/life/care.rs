@@ -165,6 +165,9 @@ impl Care {
     }
 
     async fn take(&mut self, next: Next) {
+        if let Next::Message(_) = next {
+            self.see_its_end().await;
+        }
         match next {
             Next::Message(Message::Up { text, reply }) => self.wanted(text, reply).await,
             Next::Message(Message::Start { reply }) => {
@@ -257,6 +260,16 @@ impl Care {
                 }
             }
             Stage::Ended(end) => self.ended(end).await,
+        }
+    }
+
+    /// Who asks for something may know of the process's end before it was looked at here; what has ended is given to
+    /// nobody.
+    async fn see_its_end(&mut self) {
+        let Process::Up(kept) = &self.process else { return };
+        let ended = matches!(kept.facts.borrow().stage, Stage::Ended(_));
+        if ended {
+            self.learn().await;
         }
     }
 

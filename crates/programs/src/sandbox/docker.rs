@@ -56,6 +56,8 @@ pub struct Docker {
     image: String,
     owner: String,
     keeper: Keeper,
+    /// Of its machine, in thousandths; it starts nothing that may use more.
+    cores: Option<u32>,
     tasks: TaskTracker,
 }
 
@@ -82,7 +84,10 @@ impl Docker {
                  docker/universal-worker.Dockerfile docker`, or without a registry `scripts/worker-image.sh`."
             ))
         })?;
-        Ok(Self { client, image, owner, keeper, tasks: TaskTracker::new() })
+        let cores = client.info().await.map_err(unreachable)?.ncpu;
+        let cores = cores.and_then(|cores| u32::try_from(cores.saturating_mul(1000)).ok());
+        let cores = cores.filter(|cores| *cores > 0);
+        Ok(Self { client, image, owner, keeper, cores, tasks: TaskTracker::new() })
     }
 
     pub(super) fn describe(&self) -> String {
@@ -205,6 +210,7 @@ impl Docker {
             mounts.push(mount(outside, inside, true)?);
         }
         let memory = i64::try_from(room.limits.memory).unwrap_or(i64::MAX);
+        let cpu = room.limits.cpu.min(self.cores.unwrap_or(u32::MAX));
         let network = match room.network {
             Network::None => "none",
             Network::Open => "host",
@@ -215,7 +221,7 @@ impl Docker {
             // With as much for memory and swap together there is no swap.
             memory_swap: Some(memory),
             pids_limit: Some(i64::try_from(room.limits.processes).unwrap_or(i64::MAX)),
-            nano_cpus: Some(i64::from(room.limits.cpu) * 1_000_000),
+            nano_cpus: Some(i64::from(cpu) * 1_000_000),
             cap_drop: Some(vec!["ALL".to_owned()]),
             security_opt: Some(vec!["no-new-privileges".to_owned()]),
             readonly_rootfs: Some(true),

@@ -76,17 +76,51 @@ fn a_thread_that_is_gone_is_begun_anew() {
     assert_eq!(codex.story(), "session ready");
 }
 
+fn started(codex: &mut Watched, turn: &str) {
+    let turn = json!({"id": turn, "status": "inProgress", "items": []});
+    hear(codex, &json!({"method": "turn/started", "params": {"threadId": "t", "turn": turn}}));
+}
+
+/// CA-2.5: it refuses to be interrupted between its answer, which names the turn, and the turn's start.
 #[test]
-fn an_interrupt_waits_for_the_name_of_the_turn_and_cleans_up() {
+fn an_interrupt_waits_until_the_turn_runs_and_cleans_up() {
     let mut codex = talking();
     codex.command(Command::Interrupt).unwrap();
     codex.command(Command::Interrupt).unwrap();
-    assert_eq!(methods(&codex).last(), Some(&"turn/start"));
     hear(&mut codex, &json!({"id": 3, "result": {"turn": {"id": "u"}}}));
+    assert_eq!(methods(&codex).last(), Some(&"turn/start"));
+    started(&mut codex, "u");
     assert_eq!(codex.written.last().unwrap()["params"], json!({"threadId": "t", "turnId": "u"}));
     completed(&mut codex, "interrupted");
     assert_eq!(methods(&codex)[4..], ["turn/interrupt", "thread/backgroundTerminals/clean"]);
     assert!(codex.story().ends_with("interrupted"));
+}
+
+/// CA-2.5: a refused interrupt is tried again, but not for ever.
+#[test]
+fn a_refused_interrupt_is_tried_again() {
+    let mut codex = talking();
+    hear(&mut codex, &json!({"id": 3, "result": {"turn": {"id": "u"}}}));
+    started(&mut codex, "u");
+    codex.command(Command::Interrupt).unwrap();
+    for id in 4..10 {
+        let error = json!({"code": -32600, "message": "no active turn to interrupt"});
+        hear(&mut codex, &json!({"id": id, "error": error}));
+    }
+    let tried = methods(&codex).iter().filter(|method| **method == "turn/interrupt").count();
+    assert_eq!(tried, 3);
+}
+
+/// CA-2.1: a turn that it began by itself, for a word that came late, is not taken for ours.
+#[test]
+fn the_end_of_another_turn_is_not_the_end_of_ours() {
+    let mut codex = talking();
+    started(&mut codex, "u");
+    completed(&mut codex, "completed");
+    assert!(!codex.story().contains("completed"), "{}", codex.story());
+    hear(&mut codex, &json!({"id": 3, "result": {"turn": {"id": "v"}}}));
+    completed(&mut codex, "completed");
+    assert!(!codex.story().contains("completed"), "{}", codex.story());
 }
 
 #[test]

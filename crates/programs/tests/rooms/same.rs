@@ -51,6 +51,17 @@ async fn folders_are_where_the_place_says() {
     }
 }
 
+/// CA-3.1: on a machine of few cores a program that may use more of them runs on those there are.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_above_the_machine_stops_nobody() {
+    for sandbox in sandboxes(&ALL).await {
+        let mut den = Den::new("ambitious");
+        den.room.limits.cpu = 1_000_000;
+        let (said, exit) = den.script(&sandbox, "echo hello").await;
+        assert_eq!((said.as_str(), exit), ("hello\n", Exit::Code(0)), "{}", sandbox.describe());
+    }
+}
+
 /// CA-3.1, CA-2.5: a signal reaches the program and nobody beside it.
 #[tokio::test(flavor = "multi_thread")]
 async fn signals_go_to_the_program_alone() {

@@ -87,7 +87,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-pub(super) async fn no_such_route() -> Refusal {
+pub(super) fn no_such_route() -> Refusal {
     Refusal::from(Error::new(
         Kind::NotFound,
         "no_such_route",

@@ -84,7 +84,9 @@ pub(super) async fn check(State(http): State<Http>, request: Request, next: Next
         "default-src 'none'; frame-ancestors 'none'"
     };
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    // The page brings its own.
+    let own = headers.entry(header::CONTENT_SECURITY_POLICY);
+    own.or_insert(HeaderValue::from_static(policy));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     response

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{Html, IntoResponse};
+use axum::response::IntoResponse;
 use http::{StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -45,16 +45,6 @@ pub(super) struct Readiness {
     #[schema(example = "ready")]
     status: &'static str,
     reasons: Vec<String>,
-}
-
-/// What there is to see at the front door.
-#[utoipa::path(
-    get, path = "/", tag = "system",
-    responses((status = 200, description = "A page", content_type = "text/html", body = String)),
-    security(())
-)]
-pub(super) async fn root() -> impl IntoResponse {
-    Html(include_str!("../../assets/front.html"))
 }
 
 /// Whether the server is alive, and how its parts are.

@@ -144,9 +144,9 @@ async fn names_and_origins_are_checked() {
     let preflight = preflight.await.unwrap();
     assert_eq!(preflight.status, 200);
     assert!(preflight.headers["access-control-allow-methods"].to_str().unwrap().contains("POST"));
-    let front = ada.get("/").await.unwrap();
+    let data = ada.get("/health").await.unwrap();
     assert!(
-        front.headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'")
+        data.headers["content-security-policy"].to_str().unwrap().contains("default-src 'none'")
     );
     assert!(
         ada.get("/docs/").await.unwrap().headers["content-security-policy"]

@@ -17,6 +17,7 @@ mod conventions;
 mod events;
 mod memory;
 mod models;
+mod page;
 mod plans;
 mod plans_terminal;
 mod programs;

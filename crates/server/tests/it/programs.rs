@@ -1,9 +1,11 @@
 //! Agents that are programs: started, spoken to, asked about and ended through the server's own doors.
 
+mod contained;
 mod lines;
 mod nasty;
 mod nodes;
 mod real;
+mod waiting;
 
 use std::path::Path;
 use std::time::Duration;
@@ -109,6 +111,16 @@ impl House {
             }
             assert!(began.elapsed() < PATIENCE, "nobody asks\n{}", self.world.artel.log_tail());
             tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    }
+
+    /// Cancels a task that is not over.
+    pub(crate) async fn cancel(&self, task: &str) {
+        let path = format!("{}/tasks/{task}", self.project);
+        let cancelled = self.ada.post(&format!("{path}/cancel"), &json!({})).await.unwrap();
+        if cancelled.status != 200 {
+            let now = self.ada.get(&path).await.unwrap().body;
+            panic!("{}\n{now}\n{}", cancelled.body, self.world.artel.log_tail());
         }
     }
 

@@ -18,8 +18,8 @@ fn programs() -> PathBuf {
     PathBuf::from(std::env::var_os("ARTEL_TEST_CLIS").expect(missing)).join("bin")
 }
 
-struct Program {
-    kind: &'static str,
+pub(super) struct Program {
+    pub(super) kind: &'static str,
     model: &'static str,
     /// What its base URL ends with.
     base: &'static str,
@@ -27,31 +27,39 @@ struct Program {
     remembers: bool,
 }
 
-const CLAUDE: Program =
+pub(super) const CLAUDE: Program =
     Program { kind: "claude-code", model: "claude-sonnet-4-5", base: "", remembers: true };
-const CODEX: Program = Program { kind: "codex", model: "gpt-5.4", base: "/v1", remembers: true };
+pub(super) const CODEX: Program =
+    Program { kind: "codex", model: "gpt-5.4", base: "/v1", remembers: true };
 const GEMINI: Program =
     Program { kind: "gemini-cli", model: "gemini-2.5-pro", base: "", remembers: false };
 const DROID: Program =
     Program { kind: "factory-droid", model: "stub-model", base: "/v1", remembers: true };
 
 /// A team on a server, with its model service.
-struct Team {
-    house: House,
+pub(super) struct Team {
+    pub(super) house: House,
     stub: Stub,
 }
 
 impl Team {
     async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// The same, on a server that is set otherwise.
+    pub(super) async fn with(environment: &[(&str, &str)]) -> Self {
         let text = include_str!("../../../../modelstub/scenarios/cli.json");
         let stub = Stub::start(Scenario::parse(text).unwrap()).await.unwrap();
         let path = std::env::var("PATH").unwrap_or_default().replace(':', ",");
         let path = format!("{},{path}", programs().display());
-        let house = House::new(Side::Embedded, &[("ARTEL_AGENT_PATH", &path)]).await;
+        let mut all = vec![("ARTEL_AGENT_PATH", path.as_str())];
+        all.extend(environment);
+        let house = House::new(Side::Embedded, &all).await;
         Self { house, stub }
     }
 
-    async fn join(&self, program: &Program, mark: &str) -> String {
+    pub(super) async fn join(&self, program: &Program, mark: &str) -> String {
         let agent = json!({
             "name": program.kind,
             "system_prompt": "You are careful.",
@@ -65,7 +73,7 @@ impl Team {
         id
     }
 
-    async fn decide(&self, approval: &Value, decision: &str) {
+    pub(super) async fn decide(&self, approval: &Value, decision: &str) {
         let path = format!("/my/approvals/{}/confirm", approval["id"].as_str().unwrap());
         let body = json!({"decision": decision, "comment": "so it is"});
         let decided = self.house.ada.post(&path, &body).await.unwrap();
@@ -127,8 +135,7 @@ async fn is_a_member(program: &Program) {
     // It is interrupted, and goes on.
     let task = house.tell(&agent, "FALL-SILENT").await;
     house.process_is(&agent, |it| it["activity"] == "working").await;
-    let path = format!("{}/tasks/{task}/cancel", house.project);
-    assert_eq!(house.ada.post(&path, &json!({})).await.unwrap().status, 200);
+    house.cancel(&task).await;
     assert_eq!(house.ask(&agent, "SAY-SOMETHING").await.0, "Plain words.");
 
     // It is killed in the middle of a turn, started again, and remembers.
@@ -137,8 +144,7 @@ async fn is_a_member(program: &Program) {
     let pid = process["mark"]["process"]["pid"].as_i64().unwrap().to_string();
     assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
     house.process_is(&agent, |it| it["state"] == "RUNNING" && it["mark"] != process["mark"]).await;
-    let path = format!("{}/tasks/{task}/cancel", house.project);
-    assert_eq!(house.ada.post(&path, &json!({})).await.unwrap().status, 200);
+    house.cancel(&task).await;
     assert_eq!(house.ask(&agent, "SAY-SOMETHING at last").await.0, "Plain words.");
     if program.remembers {
         let recorded = team.stub.requests();
@@ -176,8 +182,38 @@ alone! {
     gemini_cli_is_a_member: is_a_member(&GEMINI);
     /// CA-1.3, CA-1.6, CA-4.2, CA-4.3: the same, with another program.
     factory_droid_is_a_member: is_a_member(&DROID);
+    /// CA-2.1: a word goes into the turn that runs.
+    claude_code_is_steered: is_steered(&CLAUDE);
+    /// CA-2.1: the same, with another program.
+    codex_is_steered: is_steered(&CODEX);
     /// CA-1.6, OR-9: a plan with a model behind an API, Claude Code and Codex, approved once, results handed on.
     a_plan_mixes_models_and_programs: mixed();
+}
+
+/// What is said into a turn reaches the model within that turn, stands in the conversation, and makes no task of its own.
+async fn is_steered(program: &Program) {
+    let team = Team::new().await;
+    let (house, agent) = (&team.house, team.join(program, "in-real-steer").await);
+    // Its turn stands still as long as nobody decides, so that the word surely comes in the middle of it.
+    let task = house.tell(&agent, "RUN-A-COMMAND").await;
+    let wanted = house.asked().await;
+    let word = json!({"message": "and make it octarine", "delivery": "steer"});
+    let told = house.ada.post(&format!("/agents/{agent}/message"), &word).await.unwrap();
+    assert_eq!(told.status, 202, "{}", told.body);
+    assert_eq!(told.body["delivered"], "steered", "{}", told.body);
+    assert_eq!(told.body["task"]["id"], task.as_str(), "{}", told.body);
+    team.decide(&wanted, "approve").await;
+    let ended = house.ended(&task).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let heard = team.stub.requests();
+    let heard = heard.iter().find(|it| it.body.to_string().contains("and make it octarine"));
+    let heard = heard.expect("its model has the word").body.to_string();
+    assert!(heard.contains("made-by-command"), "it came within the turn: {heard}");
+    let session = ended["session_id"].as_str().unwrap();
+    let path = format!("{}/chat/sessions/{session}/messages", house.project);
+    let said = house.ada.get(&path).await.unwrap().success().unwrap();
+    assert!(said.to_string().contains("and make it octarine"), "{said}");
+    assert_eq!(house.ask(&agent, "SAY-SOMETHING").await, ("Plain words.".to_owned(), None));
 }
 
 async fn mixed() {
