@@ -1,11 +1,7 @@
 //! Takes the built page, `web/dist/page`, into the binary, packed beforehand. Where none was built, a few words stand in
 //! its place that say so.
 
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "cargo speaks to a build script by variables, and listens to what it prints"
-)]
+#![expect(clippy::disallowed_methods, reason = "cargo speaks to a build script by variables")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,6 +34,7 @@ fn main() -> io::Result<()> {
         let bytes = fs::read(file)?;
         let packed = out.join(format!("page-{at}.gz"));
         let worth = pack(&bytes, &packed)?;
+        let (packed, file) = (packed.display().to_string(), file.display().to_string());
         let packed = worth.then(|| format!("include_bytes!({packed:?}) as &[u8]"));
         let packed = packed.map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
         let (kind, mark, lasting) = (kind(path), mark(&bytes), path.starts_with("/assets/"));
