@@ -79,13 +79,15 @@ pub async fn run(
 ) -> Result<(), Trouble> {
     let (outbox, reports) = mpsc::channel(WAITING);
     let me = Peer { name: settings.name.clone(), run: RunId::new(clock.as_ref()) };
+    // Looked at first: it takes a while, and a name is kept by beats.
+    let kinds = kinds(&host).await;
     if !take_name(&line, &me, &stop).await? {
         return Ok(());
     }
     host.end_containers().await;
     let shared = Arc::new(Shared {
         since: clock.now(),
-        kinds: kinds(&host).await,
+        kinds,
         line,
         host,
         clock,
