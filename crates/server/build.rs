@@ -38,6 +38,7 @@ fn main() -> io::Result<()> {
         let bytes = fs::read(file)?;
         let packed = out.join(format!("page-{at}.gz"));
         let worth = pack(&bytes, &packed)?;
+        let (file, packed) = (file.display().to_string(), packed.display().to_string());
         let packed = worth.then(|| format!("include_bytes!({packed:?}) as &[u8]"));
         let packed = packed.map_or_else(|| "None".to_owned(), |bytes| format!("Some({bytes})"));
         let (kind, mark, lasting) = (kind(path), mark(&bytes), path.starts_with("/assets/"));
