@@ -60,9 +60,10 @@ add /etc/ld.so.cache
 add /etc/ld.so.conf
 add /etc/nsswitch.conf
 add /etc/services
-# Names of users and hosts are looked up by libraries that no program names.
-for library in libnss_files libnss_dns libresolv; do
-  path=$(ldconfig -p | grep -oE "/[^ ]*/$library\.so\.2" | head -n 1 || true)
+# Names of users and hosts are looked up by libraries that no program names; and programs that are shown to a
+# container, such as the command-line agents, need those that every system has.
+for library in libnss_files libnss_dns libresolv libc libdl libgcc_s libm libpthread librt libstdc++ libutil; do
+  path=$(ldconfig -p | grep -oE "/[^ ]*/${library//+/\\+}\.so\.[0-9]+" | head -n 1 || true)
   [ -z "$path" ] || add "$path"
 done
 

@@ -124,9 +124,16 @@ async fn works_inside(program: &Program) {
     let environment = [("ARTEL_AGENT_SANDBOXES", "docker"), ("ARTEL_DOCKER_SOCKET", &*socket)];
     let team = Team::with(&environment).await;
     let (house, agent) = (&team.house, team.join(program, "in-docker").await);
-    let started = house.ada.post(&format!("/agents/{agent}/start"), &json!({})).await.unwrap();
-    assert_eq!(started.body["state"], "RUNNING", "{}", started.body);
-    assert_eq!(started.body["sandbox"], "docker", "{}", started.body);
+    // A container and a program take their time to start, on a busy machine more than a request waits.
+    let task = house.tell(&agent, "SAY-SOMETHING").await;
+    let ended = house.ended(&task).await;
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let process = house.process(&agent).await;
+    assert_eq!(
+        (&process["state"], &process["sandbox"]),
+        (&json!("RUNNING"), &json!("docker")),
+        "{process}"
+    );
     assert_eq!(house.ask(&agent, "SAY-SOMETHING").await, ("Plain words.".to_owned(), None));
     assert_eq!(house.ask(&agent, "ANSWER-BY-SHELL").await.0, "hello from the shell");
     assert_eq!(house.ask(&agent, "ANSWER-BY-TOOL").await.0, "hello from the tool");
