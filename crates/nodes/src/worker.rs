@@ -1,7 +1,7 @@
 //! A worker: takes orders, runs the agents that they are about, and reports.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use artel_domain::clock::Clock;
@@ -60,7 +60,8 @@ struct Shared {
     settings: Settings,
     me: Peer,
     since: Timestamp,
-    kinds: BTreeMap<String, (String, String)>,
+    /// Known a while after the start: each program is asked for its version.
+    kinds: OnceLock<BTreeMap<String, (String, String)>>,
     residents: Mutex<HashMap<AgentId, Arc<Resident>>>,
     known: Mutex<Known>,
     servers: Mutex<presence::Servers>,
@@ -79,15 +80,13 @@ pub async fn run(
 ) -> Result<(), Trouble> {
     let (outbox, reports) = mpsc::channel(WAITING);
     let me = Peer { name: settings.name.clone(), run: RunId::new(clock.as_ref()) };
-    // Looked at first: it takes a while, and a name is kept by beats.
-    let kinds = kinds(&host).await;
     if !take_name(&line, &me, &stop).await? {
         return Ok(());
     }
     host.end_containers().await;
     let shared = Arc::new(Shared {
         since: clock.now(),
-        kinds,
+        kinds: OnceLock::new(),
         line,
         host,
         clock,
@@ -104,6 +103,11 @@ pub async fn run(
     // Until everything has ended, servers say what they have heard, and reports go out.
     let (taking, sent) = (CancellationToken::new(), CancellationToken::new());
     let sending = tasks.spawn(send(Arc::clone(&shared), reports, sent.clone()));
+    let looking = Arc::clone(&shared);
+    tasks.spawn(stop.clone().run_until_cancelled_owned(async move {
+        // Set once, here.
+        let _ = looking.kinds.set(kinds(&looking.host).await);
+    }));
     tasks.spawn(presence::listen(Arc::clone(&shared), stop.clone()));
     tasks.spawn(orders::take_any(Arc::clone(&shared), stop.clone()));
     tasks.spawn(orders::take_own(Arc::clone(&shared), taking.clone()));
@@ -178,7 +182,7 @@ impl Shared {
             running,
             most: self.host.settings().most,
             since: self.since,
-            kinds: self.kinds.clone(),
+            kinds: self.kinds.get().cloned().unwrap_or_default(),
         }
     }
 

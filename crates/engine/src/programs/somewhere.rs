@@ -171,8 +171,12 @@ pub(super) fn runtimes(workers: &Workers) -> Vec<RuntimeView> {
         let all = nodes.iter().filter_map(|node| Some((node, node.presence.kinds.get(kind)?)));
         let best = all.min_by_key(|(_, (status, _))| rank(status));
         let nobody = || {
-            let remedy = "no worker is there; start one with `artel worker`".to_owned();
-            ("not_installed".to_owned(), remedy)
+            let remedy = if nodes.is_empty() {
+                "no worker is there; start one with `artel worker`"
+            } else {
+                "the workers are still looking what they have; ask again in a moment"
+            };
+            ("not_installed".to_owned(), remedy.to_owned())
         };
         let (status, detail) = best.map_or_else(nobody, |(node, (status, detail))| {
             (status.clone(), format!("on {}: {detail}", node.presence.peer.name))
