@@ -8,6 +8,15 @@ export interface Laid {
   at: (place: number) => number;
 }
 
+/** Rows that are all of one height. */
+export function evenly(rows: number, height: number): Laid {
+  return {
+    total: rows * height,
+    top: (index) => Math.min(index, rows) * height,
+    at: (place) => Math.max(0, Math.min(rows - 1, Math.floor(place / height))),
+  };
+}
+
 export class Heights {
   private readonly known = new Map<string, number>();
   private mean: number;
