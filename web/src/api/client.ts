@@ -21,7 +21,8 @@ export interface Ask<O> {
 
 type WithMethod<M extends Method> = {
   [P in keyof paths]: paths[P] extends { [K in M]: object } ? P : never;
-}[keyof paths];
+}[keyof paths] &
+  string;
 
 interface Credentials {
   token: string | null;
