@@ -3164,7 +3164,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": Record<string, never>;
+                        "application/json": Record<string, unknown>;
                     };
                 };
                 /** @description No token, or not a good one */
@@ -3235,7 +3235,7 @@ export interface paths {
             /** @description A document as the export gives it, of any size */
             requestBody: {
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": Record<string, unknown>;
                 };
             };
             responses: {
@@ -7448,7 +7448,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": Record<string, never>;
+                        "application/json": Record<string, unknown>;
                     };
                 };
             };
@@ -7514,7 +7514,7 @@ export interface components {
             /** @default task_execution */
             interaction_type: components["schemas"]["InteractionType"];
             /** @description Keys of your own. */
-            metadata?: Record<string, never>;
+            metadata?: Record<string, unknown>;
             /** @default true */
             success: boolean;
             task_id?: components["schemas"]["TaskId"] | null;
@@ -7762,7 +7762,7 @@ export interface components {
             expires_at: components["schemas"]["Timestamp"];
             id: components["schemas"]["ApprovalId"];
             /** @description What is asked, whole: the plan, the tool call with its diff, or the question. */
-            payload: Record<string, never>;
+            payload: Record<string, unknown>;
             project_id: components["schemas"]["ProjectId"];
             resolved_at?: components["schemas"]["Timestamp"] | null;
             risk_level: components["schemas"]["RiskLevel"];
@@ -7784,7 +7784,7 @@ export interface components {
         ApprovalRequired: {
             approval_id: components["schemas"]["ApprovalId"];
             expires_at: components["schemas"]["Timestamp"];
-            payload: Record<string, never>;
+            payload: Record<string, unknown>;
             risk_level: components["schemas"]["RiskLevel"];
             type: components["schemas"]["ApprovalKind"];
         };
@@ -7846,7 +7846,7 @@ export interface components {
             /** @example tool_read_file */
             name: string;
             /** @description A JSON schema. */
-            parameters: Record<string, never>;
+            parameters: Record<string, unknown>;
             /** @description How risky a call of it is at least; each is judged by its arguments. */
             risk_level: components["schemas"]["RiskLevel"];
             side: components["schemas"]["ToolSide"];
@@ -8025,7 +8025,7 @@ export interface components {
         /** @description A change to a plan that has not begun. Who approved it is asked again. */
         EditPlan: {
             /** @description Other agents for tasks, by the tasks' names. */
-            assign?: Record<string, never>;
+            assign?: Record<string, unknown>;
             /**
              * @description Tasks to leave out. What depends on them then depends on what they depend on.
              * @example [
@@ -8044,7 +8044,7 @@ export interface components {
              * @example 42
              */
             id?: number | null;
-            payload: Record<string, never>;
+            payload: Record<string, unknown>;
             session_id?: components["schemas"]["SessionId"] | null;
             timestamp: components["schemas"]["Timestamp"];
         };
@@ -8180,7 +8180,7 @@ export interface components {
             /** @example tool_read_file */
             tool_name: string;
             /** @description As `GET …/tools/available` describes them. */
-            tool_params?: Record<string, never>;
+            tool_params?: Record<string, unknown>;
         };
         /** @description What is wrong with one field of a request. */
         Field: {
@@ -8233,7 +8233,7 @@ export interface components {
             text: string;
         };
         /** @description What is known of an interaction besides its text. */
-        InteractionFacts: Record<string, never> & {
+        InteractionFacts: Record<string, unknown> & {
             /** @description Why it failed. */
             error_details?: string | null;
             interaction_type: components["schemas"]["InteractionType"];
@@ -8376,7 +8376,7 @@ export interface components {
             total: number;
         };
         /** @description What planning knows of an agent. Keys beyond the three that the system reads are the user's own and are kept. */
-        Metadata: Record<string, never> & {
+        Metadata: Record<string, unknown> & {
             /** @default [] */
             capabilities: components["schemas"]["Capability"][];
             /** @default MEDIUM */
@@ -8433,7 +8433,7 @@ export interface components {
          */
         PatchAgent: {
             /** @description Any of the fields of `config`. */
-            config?: Record<string, never> | null;
+            config?: Record<string, unknown> | null;
             name?: string | null;
         };
         PeriodStats: {
@@ -8652,7 +8652,7 @@ export interface components {
             /** @description The conversation's name in the program's own files. */
             conversation?: string | null;
             /** @description The process or the container: `{"process": {"pid", "started"}}` or `{"container": {"id"}}`. */
-            mark?: Record<string, never> | null;
+            mark?: Record<string, unknown> | null;
             model?: string | null;
             /** @description The node that it runs on. */
             node: string;
@@ -8881,7 +8881,7 @@ export interface components {
              */
             network: boolean;
             /** @description What only its kind understands. */
-            options?: Record<string, never>;
+            options?: Record<string, unknown>;
             sandbox?: components["schemas"]["Sandbox"] | null;
             /**
              * Format: int32
@@ -9176,7 +9176,7 @@ export interface components {
         ToolCall: {
             agent_id?: components["schemas"]["AgentId"] | null;
             approval_id?: components["schemas"]["ApprovalId"] | null;
-            arguments: Record<string, never>;
+            arguments: Record<string, unknown>;
             /** @description The state of the file that the diff starts from. */
             base?: string | null;
             client_id?: components["schemas"]["ClientId"] | null;
@@ -9196,7 +9196,7 @@ export interface components {
              * @example writes a file
              */
             reason: string;
-            result?: Record<string, never> | null;
+            result?: Record<string, unknown> | null;
             risk_level: components["schemas"]["RiskLevel"];
             session_id?: components["schemas"]["SessionId"] | null;
             status: components["schemas"]["ToolCallStatus"];
@@ -9225,7 +9225,7 @@ export interface components {
         /** @description A client is to carry out a call. */
         ToolExecutionSignal: {
             /** @description None when they are large: then they are read from the call. */
-            arguments?: Record<string, never> | null;
+            arguments?: Record<string, unknown> | null;
             /** @description The state of the file that was prepared from. */
             base?: string | null;
             /** @description Whom it is for; no other client acts on it. */
@@ -9254,7 +9254,7 @@ export interface components {
             /** @description Why it failed. */
             error?: string | null;
             /** @description As the tool describes it. */
-            result?: Record<string, never>;
+            result?: Record<string, unknown>;
             success: boolean;
         };
         /** @description What a call would change. */

@@ -40,3 +40,19 @@ export interface Envelope {
   timestamp: string;
   session_id: string | null;
 }
+
+/** How the server is. Its description has two things called Health, of which only one is described. */
+export interface ServerHealth {
+  status: string;
+  version: string;
+  uptime: number;
+  active_processes: number;
+  listening_agents: number;
+  parts: Record<string, { kind: string; state: string }>;
+}
+
+/** How a project's space is: the other one. */
+export interface SpaceHealth {
+  status: "healthy" | "degraded" | "unhealthy";
+  reasons: { code: string; detail: string }[];
+}
