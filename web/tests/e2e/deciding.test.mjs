@@ -15,7 +15,7 @@ after(async () => {
 
 /** A plan with a diamond in it, which waits for approval. */
 async function waitingPlan(project, words = "look at it") {
-  const task = (id, agent, dependencies = []) => ({ task_id: id, description: `${id}: ${words}`, agent, dependencies });
+  const task = (id, agent, dependencies = []) => ({ name: id, description: `${id}: ${words}`, agent, depends_on: dependencies });
   const tasks = [task("look", "analyst"), task("build", "coder", ["look"]), task("write", "writer", ["look"]), task("check", "analyst", ["build", "write"])];
   const plan = await world.ask("POST", `/my/projects/${project.id}/plans`, { request: "Build the shop", tasks });
   await world.ask("POST", `/my/projects/${project.id}/plans/${plan.id}/execute`);
@@ -71,7 +71,7 @@ test("a plan is changed before it is approved, then rejected with a reason", asy
 
 test("a task that failed is done again", async () => {
   const project = await world.project();
-  const tasks = [{ task_id: "first", description: "FAIL at it", agent: "coder", dependencies: [] }, { task_id: "second", description: "then", agent: "writer", dependencies: ["first"] }];
+  const tasks = [{ name: "first", description: "FAIL at it", agent: "coder", depends_on: [] }, { name: "second", description: "then", agent: "writer", depends_on: ["first"] }];
   const plan = await world.ask("POST", `/my/projects/${project.id}/plans`, { request: "Fail", tasks });
   const page = await browser.tab(world);
   await page.goto(`${world.url}/#/p/${project.id}/plans/${plan.id}`);
@@ -84,8 +84,11 @@ test("a task that failed is done again", async () => {
   await page.locator("[data-task=second][data-status=skipped]").waitFor();
   await page.locator("[data-task=first]").click();
   await page.getByText("Why it failed").waitFor();
+  const attempt = async () => (await world.ask("GET", `/my/projects/${project.id}/plans/${plan.id}`)).tasks[0].attempt_id;
+  const first = await attempt();
   await page.getByRole("button", { name: "Do it again" }).click();
-  await page.getByText("attempt 2").waitFor();
+  await page.getByText("It is done again.").waitFor();
+  await until(async () => (await attempt()) !== first, "it was begun anew");
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
