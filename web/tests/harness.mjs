@@ -27,6 +27,7 @@ export class World {
       ARTEL_JWT_SECRET: "a-secret-for-tests-only-0123456789abcdef",
       ARTEL_RATE_LIMIT_PER_MINUTE: "0",
       ARTEL_EMBEDDINGS: "lexical",
+      ARTEL_APPROVAL_TIMEOUT: "1h",
       ARTEL_DATA_DIR: world.data,
       ARTEL_LISTEN: `127.0.0.1:${world.port}`,
       ...environment,
