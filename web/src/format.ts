@@ -66,6 +66,8 @@ export function label(word: string): string {
     waiting_tool: "waiting for a tool",
     at_capacity: "queue full",
     task_execution: "task",
+    execution: "failed",
+    configuration: "not configured",
     tool_call: "tool call",
     user_message: "user message",
     agent_response: "agent response",

@@ -71,16 +71,17 @@ export async function furnish(world) {
   const smith = await addProgram(world, project);
   await world.ask("POST", `/agents/${smith.id}/start`);
   await world.ask("POST", `/agents/${smith.id}/message?wait=25`, { message: "a hinge, please" });
-  return { project, session, done, waiting, coder, smith, client };
+  const empty = await world.ask("POST", `${base}/chat/sessions`, {});
+  return { project, session, empty, done, waiting, coder, smith, client };
 }
 
 /** Every view by its name: where it is, and what is there once it is whole. */
-export function views({ project, session, done, waiting, coder, smith }) {
+export function views({ project, session, empty, done, waiting, coder, smith }) {
   const at = `/#/p/${project.id}`;
   return {
     start: { to: "/#/", ready: "text=What agents can be here" },
     conversation: { to: `${at}/s/${session.id}`, ready: "[data-message=assistant]" },
-    "conversation-empty": { to: `${at}`, ready: "[data-message], .first", empty: true },
+    "conversation-empty": { to: `${at}/s/${empty.id}`, ready: ".first" },
     inbox: { to: "/#/inbox", ready: "[data-approval=pending]" },
     plans: { to: `${at}/plans`, ready: "main li [data-item]" },
     "plan-waiting": { to: `${at}/plans/${waiting.id}`, ready: "[data-task]" },

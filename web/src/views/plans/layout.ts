@@ -1,7 +1,7 @@
 // Where the tasks of a plan stand when it is drawn: levels from left to right, each in an order with few crossings.
 import type { PlanGraph } from "../../api/types";
 
-export const BOX = { width: 208, height: 74, across: 56, down: 14, edge: 16 };
+export const BOX = { width: 188, height: 74, across: 42, down: 14, edge: 16 };
 
 export interface Placed {
   task: string;
