@@ -15,6 +15,8 @@ export interface Follower {
   cut?: () => void;
 }
 
+/** A page that was not looked at for so long, in milliseconds, needs no stream. */
+const AWAY = 30_000;
 /** More agents than this are not each asked what they do. */
 const ASKED = 30;
 
@@ -32,14 +34,33 @@ export class ProjectState {
 
   private readonly followers = new Set<Follower>();
   private readonly ending = new AbortController();
+  /** The stream, as long as somebody looks. */
+  private stream: AbortController | null = null;
+  private last: string | null = null;
+  private away: ReturnType<typeof setTimeout> | null = null;
   private readonly stale = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
   private failing = false;
 
   constructor(readonly id: string) {
+    this.connect();
+    document.addEventListener("visibilitychange", () => this.looked(), { signal: this.ending.signal });
+  }
+
+  close(): void {
+    this.ending.abort();
+    this.stream?.abort();
+    if (this.timer) clearTimeout(this.timer);
+    if (this.away) clearTimeout(this.away);
+  }
+
+  private connect(): void {
+    const stream = new AbortController();
+    this.stream = stream;
     void follow({
-      url: `/my/projects/${encodeURIComponent(id)}/events`,
-      signal: this.ending.signal,
+      url: `/my/projects/${encodeURIComponent(this.id)}/events`,
+      after: this.last,
+      signal: stream.signal,
       opened: (resumed) => {
         // The stream stands before the state is read, so nothing can fall between the two.
         if (!resumed || !this.loaded) this.reread();
@@ -52,9 +73,22 @@ export class ProjectState {
     });
   }
 
-  close(): void {
-    this.ending.abort();
-    if (this.timer) clearTimeout(this.timer);
+  /**
+   * A browser opens six connections to a server for all its tabs: one that nobody looks at gives its own up after a
+   * while, and goes on exactly where it was when somebody comes back.
+   */
+  private looked(): void {
+    if (this.away) clearTimeout(this.away);
+    this.away = null;
+    if (document.hidden) {
+      this.away = setTimeout(() => {
+        this.stream?.abort();
+        this.stream = null;
+        for (const follower of this.followers) follower.cut?.();
+      }, AWAY);
+    } else if (!this.stream) {
+      this.connect();
+    }
   }
 
   listen(follower: Follower): () => void {
@@ -136,6 +170,7 @@ export class ProjectState {
 
   private take(frames: Frame[]): void {
     for (const frame of frames) {
+      if (frame.id !== null) this.last = frame.id;
       let event: Envelope;
       try {
         event = JSON.parse(frame.data) as Envelope;
