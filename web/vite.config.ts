@@ -23,5 +23,6 @@ export default defineConfig({
       routes.map((route) => [route, { target: server, changeOrigin: true, headers: { origin: server } }]),
     ),
   },
-  test: { include: ["tests/unit/*.test.ts"], environment: "node" },
+  // One worker for all: there is little to do, and less to start.
+  test: { include: ["tests/unit/*.test.ts"], environment: "node", pool: "threads", maxWorkers: 1, isolate: false },
 });
