@@ -4,6 +4,9 @@ import { isAbort } from "../api/errors";
 import type { Envelope, PlanTask, PlanView } from "../api/types";
 import type { ProjectState } from "./project.svelte";
 
+/** How often a plan that moves is read, in milliseconds: a server counts what it is asked. */
+const EVERY = 2000;
+
 export class PlanState {
   plan = $state.raw<PlanView | null>(null);
   /** What a task said last, while it works. */
@@ -13,8 +16,8 @@ export class PlanState {
   private readonly leave: () => void;
   private readonly ending = new AbortController();
   private timer: ReturnType<typeof setTimeout> | null = null;
-  /** A plan of hundreds of tasks is not read anew for each of its steps: they are told by the stream. */
   private took = 0;
+  private read = 0;
 
   constructor(
     readonly project: ProjectState,
@@ -42,7 +45,8 @@ export class PlanState {
     } catch (error) {
       if (!isAbort(error)) this.error = error;
     }
-    this.took = performance.now() - began;
+    this.read = performance.now();
+    this.took = this.read - began;
   }
 
   /** Does something with the plan; what it gives is the plan as it is then. */
@@ -92,13 +96,15 @@ export class PlanState {
     this.plan = { ...this.plan, tasks };
   }
 
+  /** It is not read anew for each of its steps, which the stream tells; only now and then, for the rest. */
   private soon(): void {
+    const pause = Math.max(EVERY, this.took * 5) - (performance.now() - this.read);
     this.timer ??= setTimeout(
       () => {
         this.timer = null;
         void this.load();
       },
-      Math.min(5000, Math.max(250, this.took * 5)),
+      Math.min(5000, Math.max(250, pause)),
     );
   }
 }

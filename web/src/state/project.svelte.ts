@@ -17,6 +17,8 @@ export interface Follower {
 
 /** A page that was not looked at for so long, in milliseconds, needs no stream. */
 const AWAY = 30_000;
+/** How often agents at work are asked what they do, in milliseconds: a server counts what it is asked. */
+const EVERY = 8000;
 /** More agents than this are not each asked what they do. */
 const ASKED = 30;
 
@@ -41,6 +43,7 @@ export class ProjectState {
   private readonly stale = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
   private failing = false;
+  private refreshed = 0;
 
   constructor(readonly id: string) {
     this.connect();
@@ -207,16 +210,15 @@ export class ProjectState {
       case "task_progress":
         if (agent) this.notes[agent] = String(said.detail ?? "");
         break;
-      case "direct_agent_call":
       case "task_started":
+        if (agent) this.count(agent, 1, "processing");
+        break;
       case "task_completed":
-      case "task_failed":
       case "task_cancelled":
-        if (agent) {
-          delete this.notes[agent];
-          this.stale.add(agent);
-          this.refresh(400);
-        }
+        if (agent) this.count(agent, -1, "idle");
+        break;
+      case "task_failed":
+        if (agent) this.count(agent, -1, "error");
         break;
     }
   }
@@ -244,11 +246,25 @@ export class ProjectState {
     }
   }
 
+  /** One task more, or one less: shown at once, and asked for exactly a while later. */
+  private count(agent: string, by: number, otherwise: AgentStatusView["status"]): void {
+    delete this.notes[agent];
+    const doing = this.doing[agent];
+    if (doing) {
+      const running = Math.max(0, doing.running + by);
+      const status = running === 0 ? otherwise : running >= doing.concurrency_limit ? "busy" : "processing";
+      this.doing[agent] = { ...doing, running, status };
+    }
+    this.stale.add(agent);
+    this.refresh(Math.max(1500, EVERY - (Date.now() - this.refreshed)));
+  }
+
   /** Asks what those agents do of whom something was heard, a moment later and together. */
   private refresh(wait: number): void {
     if (this.timer) return;
     this.timer = setTimeout(() => {
       this.timer = null;
+      this.refreshed = Date.now();
       const agents = [...this.stale];
       this.stale.clear();
       for (const agent_id of agents) {

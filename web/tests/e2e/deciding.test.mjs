@@ -178,3 +178,28 @@ test("of two tabs one decides, and the other shows it at once", async () => {
   assert.deepEqual(other.faults, []);
   await one.context().close();
 });
+
+test("the browser calls the person when something waits and nobody looks", async () => {
+  const project = await world.project();
+  const page = await browser.tab(world);
+  await page.addInitScript(() => {
+    window.calls = [];
+    window.Notification = class {
+      static permission = "granted";
+      constructor(title, { body }) {
+        window.calls.push([title, body]);
+      }
+    };
+    Object.defineProperty(document, "hidden", { get: () => true });
+  });
+  await page.goto(`${world.url}/#/p/${project.id}/plans`);
+  await page.getByText("No plan yet").waitFor();
+  await waitingPlan(project);
+  await until(async () => (await page.evaluate(() => window.calls.length)) > 0, "it was called");
+  const [[title, body]] = await page.evaluate(() => window.calls);
+  assert.equal(title, "A plan waits for you");
+  assert.match(body, /Build the shop/);
+  await until(async () => /^\(\d+\)/.test(await page.title()), "the title counts");
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+});

@@ -125,3 +125,28 @@ test("health shows the space, what was spent, and the server", async () => {
   assert.deepEqual(page.faults, []);
   await page.context().close();
 });
+
+test("a whole plan is followed within what the server lets one ask in a minute", async () => {
+  const strict = await World.start({ environment: { ARTEL_RATE_LIMIT_PER_MINUTE: "100" } });
+  try {
+    const project = await strict.project();
+    const page = await browser.tab(strict);
+    const asked = [];
+    page.on("response", (response) => asked.push([response.status(), new URL(response.url()).pathname]));
+    await page.goto(`${strict.url}/#/p/${project.id}`);
+    await page.getByRole("button", { name: "Begin a conversation" }).click();
+    await page.getByText("What shall the team do?").waitFor();
+    const tasks = Array.from({ length: 12 }, (_, at) => ({ name: `t${at}`, agent: ["coder", "analyst", "writer"][at % 3], description: `SLOW ${at}`, depends_on: at < 3 ? [] : [`t${at - 3}`] }));
+    const session = /s\/([^/]+)$/.exec(page.url())[1];
+    const plan = await strict.ask("POST", `/my/projects/${project.id}/plans`, { request: "Step by step", session_id: session, tasks });
+    await strict.ask("POST", `/my/projects/${project.id}/plans/${plan.id}/execute`);
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.locator("[data-plan=completed]").waitFor();
+    assert.deepEqual(asked.filter(([status]) => status === 429), []);
+    console.log(`# ${asked.length} requests for a plan of twelve tasks`);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  } finally {
+    await strict.stop();
+  }
+});
