@@ -3,7 +3,6 @@
 export type Route =
   | { at: "start" }
   | { at: "inbox" }
-  | { at: "server" }
   | { at: "conversation"; project: string; session: string | null }
   | { at: "plans"; project: string; plan: string | null }
   | { at: "agents"; project: string; agent: string | null }
@@ -14,7 +13,6 @@ export type Route =
 export function parse(hash: string): Route {
   const [, first, project, view, id] = hash.replace(/^#/, "").split("?")[0]!.split("/").map(decode);
   if (first === "inbox") return { at: "inbox" };
-  if (first === "server") return { at: "server" };
   if (first !== "p" || !project) return { at: "start" };
   const chosen = id || null;
   switch (view) {
@@ -48,8 +46,7 @@ export function href(route: Route): string {
     case "start":
       return "#/";
     case "inbox":
-    case "server":
-      return `#/${route.at}`;
+      return "#/inbox";
     case "conversation":
       return `#/p/${route.project}${route.session ? tail("s", route.session) : ""}`;
     case "plans":

@@ -1,0 +1,29 @@
+// Places and their addresses, there and back.
+import { beforeAll, expect, it, vi } from "vitest";
+import type { Route } from "../../src/router.svelte";
+
+let router: typeof import("../../src/router.svelte");
+beforeAll(async () => {
+  vi.stubGlobal("location", { hash: "" });
+  vi.stubGlobal("addEventListener", () => {});
+  router = await import("../../src/router.svelte");
+});
+
+const places: Route[] = [
+  { at: "start" },
+  { at: "inbox" },
+  { at: "conversation", project: "p", session: null },
+  { at: "conversation", project: "p", session: "s" },
+  { at: "plans", project: "p", plan: "x" },
+  { at: "agents", project: "p", agent: "new" },
+  { at: "memory", project: "p", agent: null },
+  { at: "health", project: "p" },
+];
+
+it.each(places)("%j", (place) => {
+  expect(router.parse(router.href(place))).toEqual(place);
+});
+
+it("takes what it does not know for the start", () => {
+  for (const odd of ["", "#", "#/x/y", "#/p/", "#ticket=abc", "#/p/%E0%A4%A"]) expect(["start", "conversation"]).toContain(router.parse(odd).at);
+});
