@@ -3,7 +3,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test lint fmt bench crash
+.PHONY: help setup run test lint fmt bench crash page screenshots
 
 KILLS  ?= 1000
 SEED   ?= 1
@@ -34,6 +34,16 @@ test: setup lint ## Everything that must hold before a change goes in
 	scripts/fetch-clis.sh $(CLIS)
 	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) ARTEL_TEST_CLIS=$(abspath $(CLIS)) \
 		scripts/with-docker.sh scripts/with-services.sh cargo nextest run --workspace
+
+page: web/dist/page/index.html ## Build the page, if it has changed
+
+web/dist/page/index.html: $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/svelte.config.js web/package-lock.json
+	cd web && npm ci --no-audit --no-fund && npm run build
+	@touch $@
+
+screenshots: page ## Pictures of every view of the page, into web/screenshots
+	cargo build --release -p artel
+	cd web && ARTEL_BIN=$(abspath $(ARTEL)) npm run screenshots
 
 lint: ## Formatting and clippy, warnings are errors
 	cargo fmt --all --check

@@ -1,0 +1,58 @@
+// The server's nouns, by the names that the page calls them.
+import type { components } from "./schema";
+
+type Schemas = components["schemas"];
+
+export type Me = Schemas["Me"];
+export type Project = Schemas["Project"];
+export type Agent = Schemas["Agent"];
+export type AgentConfig = Schemas["AgentConfig"];
+export type AgentStatusView = Schemas["AgentStatusView"];
+export type AgentMetrics = Schemas["AgentMetrics"];
+export type Session = Schemas["Session"];
+export type Message = Schemas["Message"];
+export type Usage = Schemas["Usage"];
+export type Task = Schemas["Task"];
+export type Plan = Schemas["Plan"];
+export type PlanView = Schemas["PlanView"];
+export type PlanTask = Schemas["PlanTask"];
+export type PlanGraph = Schemas["PlanGraph"];
+export type PlanStatus = Schemas["PlanStatus"];
+export type Approval = Schemas["Approval"];
+export type Range = Schemas["Range"];
+export type RiskLevel = Schemas["RiskLevel"];
+export type ProcessView = Schemas["ProcessView"];
+export type RuntimeView = Schemas["RuntimeView"];
+export type Recollection = Schemas["Recollection"];
+export type MemoryStats = Schemas["MemoryStats"];
+export type InteractionType = Schemas["InteractionType"];
+export type SpaceView = Schemas["SpaceView"];
+export type LogLine = Schemas["LogLine"];
+export type AvailableTool = Schemas["AvailableTool"];
+export type ToolCall = Schemas["ToolCall"];
+export type Client = Schemas["Client"];
+
+/** A numbered event, or a signal without a number. */
+export interface Envelope {
+  id?: number;
+  event_type: string;
+  payload: Record<string, unknown>;
+  timestamp: string;
+  session_id: string | null;
+}
+
+/** How the server is. Its description has two things called Health, of which only one is described. */
+export interface ServerHealth {
+  status: string;
+  version: string;
+  uptime: number;
+  active_processes: number;
+  listening_agents: number;
+  parts: Record<string, { kind: string; state: string }>;
+}
+
+/** How a project's space is: the other one. */
+export interface SpaceHealth {
+  status: "healthy" | "degraded" | "unhealthy";
+  reasons: { code: string; detail: string }[];
+}

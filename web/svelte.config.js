@@ -1,0 +1,2 @@
+// Svelte 5 in runes mode, in every file.
+export default { compilerOptions: { runes: true } };
