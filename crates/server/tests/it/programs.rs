@@ -66,14 +66,36 @@ impl House {
         self.add(&json!({"name": name, "runtime": runtime})).await
     }
 
-    /// Says something and gives the answer: its text, and what it failed of.
+    /// Says something and gives the answer: its text, and what it failed of. On a busy machine it may take longer than a
+    /// request waits.
     pub(crate) async fn ask(&self, agent: &str, text: &str) -> (String, Option<String>) {
         let path = format!("/agents/{agent}/message?wait=25");
         let told = self.ada.post(&path, &json!({"message": text})).await.unwrap();
-        assert_eq!(told.status, 200, "{}", told.body);
-        let answer = &told.body["answer"];
+        assert!(told.status.is_success(), "{}", told.body);
+        let mut answer = told.body["answer"].clone();
+        if answer.is_null() {
+            let task = told.body["task"]["id"].as_str().unwrap();
+            self.ended(task).await;
+            answer = self.answer(&told.body["session_id"], task).await;
+        }
         let error = answer["outcome"]["error"].as_str().map(str::to_owned);
         (answer["content"].as_str().unwrap().to_owned(), error)
+    }
+
+    /// What a task that has ended gave.
+    async fn answer(&self, session: &Value, task: &str) -> Value {
+        let session = session.as_str().unwrap();
+        let path = format!("{}/chat/sessions/{session}/messages", self.project);
+        let said = self.ada.list(&path, "messages").await.unwrap();
+        let given = said.iter().find(|it| it["task_id"] == task && it["role"] == "assistant");
+        given.unwrap_or_else(|| panic!("{task} gave nothing: {said:?}")).clone()
+    }
+
+    /// Starts an agent's process, however long that takes.
+    pub(crate) async fn start(&self, agent: &str) -> Value {
+        // Who asked may have given up before it was there.
+        let _ = self.ada.post(&format!("/agents/{agent}/start"), &json!({})).await;
+        self.process_is(agent, |it| it["state"] == "RUNNING").await
     }
 
     /// Says something and does not wait; the task's id.

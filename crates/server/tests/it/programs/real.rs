@@ -91,8 +91,7 @@ async fn is_a_member(program: &Program) {
     assert_ne!(own["status"], "not_installed", "{own}");
 
     // Two turns with one history, and what they took.
-    let started = house.ada.post(&format!("/agents/{agent}/start"), &json!({})).await.unwrap();
-    assert_eq!(started.body["state"], "RUNNING", "{}", started.body);
+    house.start(&agent).await;
     assert_eq!(house.ask(&agent, "SAY-SOMETHING").await, ("Plain words.".to_owned(), None));
     let told = json!({"message": "And now? SAY-SOMETHING else"});
     let told = house.ada.post(&format!("/agents/{agent}/message?wait=60"), &told).await.unwrap();
