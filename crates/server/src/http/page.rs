@@ -35,6 +35,11 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 
+/// Whether this binary brings the page along.
+pub(crate) fn is_built() -> bool {
+    PAGE.iter().any(|piece| piece.lasting)
+}
+
 /// The page, at the front door.
 #[utoipa::path(
     get, path = "/", tag = "system",

@@ -17,6 +17,7 @@ use super::Http;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ServerHealth)]
 pub(super) struct Health {
     #[schema(example = "ok")]
     status: &'static str,
