@@ -40,7 +40,7 @@ test: setup page lint ## Everything that must hold before a change goes in
 page: web/dist/page/index.html ## Build the page, if it has changed
 
 web/dist/page/index.html: $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/svelte.config.js web/package-lock.json
-	cd web && npm ci --no-audit --no-fund && npm run build
+	cd web && npm install --no-save --no-audit --no-fund && npm run build
 	@touch $@
 
 browse: page ## Use the page in a real Chromium, against a real server
