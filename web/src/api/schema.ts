@@ -8,7 +8,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What there is to see at the front door. */
+        /** The page, at the front door. */
         get: {
             parameters: {
                 query?: never;
@@ -25,6 +25,68 @@ export interface paths {
                     };
                     content: {
                         "text/html": string;
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The workers that programs run on. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Nodes"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Not an administrator */
+                403: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
                     };
                 };
             };
@@ -1314,7 +1376,7 @@ export interface paths {
                         [name: string]: unknown;
                     };
                     content: {
-                        "application/json": components["schemas"]["Health"];
+                        "application/json": components["schemas"]["ServerHealth"];
                     };
                 };
             };
@@ -8403,6 +8465,31 @@ export interface components {
             user_id: components["schemas"]["UserId"];
             workspace_path?: string | null;
         };
+        /** @description A worker, as the server knows it. */
+        NodeView: {
+            /** @description Agents that live there, of all servers, … */
+            agents: number;
+            /** @description How many processes may run there at a time. */
+            most: number;
+            /** @example worker-1 */
+            name: string;
+            /** @description … and how many of them have a process. */
+            running: number;
+            runtimes: components["schemas"]["RuntimeView"][];
+            /**
+             * Format: int64
+             * @description How long ago it was last heard, in seconds.
+             */
+            silent_for: number;
+            /** @description Since when it runs. */
+            since: components["schemas"]["Timestamp"];
+            version: string;
+        };
+        Nodes: {
+            nodes: components["schemas"]["NodeView"][];
+            /** Format: int64 */
+            total: number;
+        };
         /** @description What came of one of several decisions. */
         OneConfirmed: {
             approval?: components["schemas"]["Approval"] | null;
@@ -8904,7 +8991,8 @@ export interface components {
             /** @example claude-code */
             kind: string;
             /**
-             * @description `ready`, `not_logged_in` or `not_installed`; `configurable` where the agent names the program.
+             * @description `ready`, `not_logged_in` or `not_installed`; `configurable` where the agent names the program; with workers
+             *     `installed`, since each agent brings its own credentials.
              * @example ready
              */
             status: string;
@@ -8939,6 +9027,24 @@ export interface components {
              * @example agent_coder
              */
             target_agent?: string | null;
+        };
+        ServerHealth: {
+            /** @description Programs of this node that run. */
+            active_processes: number;
+            /** @description Agents of this node that are programs and take messages, running or not. */
+            listening_agents: number;
+            parts: {
+                [key: string]: components["schemas"]["Part"];
+            };
+            /** @example ok */
+            status: string;
+            /**
+             * Format: int64
+             * @description In seconds.
+             */
+            uptime: number;
+            /** @example 0.1.0 */
+            version: string;
         };
         Session: {
             created_at: components["schemas"]["Timestamp"];

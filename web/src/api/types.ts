@@ -31,6 +31,8 @@ export type LogLine = Schemas["LogLine"];
 export type AvailableTool = Schemas["AvailableTool"];
 export type ToolCall = Schemas["ToolCall"];
 export type Client = Schemas["Client"];
+export type ServerHealth = Schemas["ServerHealth"];
+export type SpaceHealth = Schemas["Health"];
 
 /** A numbered event, or a signal without a number. */
 export interface Envelope {
@@ -39,20 +41,4 @@ export interface Envelope {
   payload: Record<string, unknown>;
   timestamp: string;
   session_id: string | null;
-}
-
-/** How the server is. Its description has two things called Health, of which only one is described. */
-export interface ServerHealth {
-  status: string;
-  version: string;
-  uptime: number;
-  active_processes: number;
-  listening_agents: number;
-  parts: Record<string, { kind: string; state: string }>;
-}
-
-/** How a project's space is: the other one. */
-export interface SpaceHealth {
-  status: "healthy" | "degraded" | "unhealthy";
-  reasons: { code: string; detail: string }[];
 }
