@@ -9,7 +9,7 @@ use artel_domain::{AgentId, LifeId, OrderId, RunId, TurnId};
 use artel_programs::host::Opening;
 use artel_programs::kind::Abilities;
 use artel_programs::life::Watcher;
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -34,6 +34,8 @@ const AGAIN: Duration = Duration::from_secs(5);
 const NOBODY: Duration = Duration::from_secs(15);
 /// Orders that wait for an answer.
 const OPEN: usize = 100_000;
+/// Orders that nobody waits for and that wait for the bus.
+const LATER: usize = 10_000;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -67,6 +69,8 @@ struct Shared {
     began: Instant,
     /// Whatever is reported from now on is heard.
     listens: watch::Sender<bool>,
+    /// Room for orders that nobody waits for, while they wait for the bus.
+    later: Arc<Semaphore>,
     tracker: TaskTracker,
     stop: CancellationToken,
 }
@@ -83,7 +87,14 @@ struct State {
 #[derive(Debug, Clone)]
 pub struct Node {
     pub presence: Presence,
-    pub heard: Instant,
+    heard: Instant,
+}
+
+impl Node {
+    /// How long ago something was heard.
+    pub fn silence(&self) -> Duration {
+        self.heard.elapsed()
+    }
 }
 
 /// An order that waits for its answer.
@@ -113,6 +124,7 @@ impl Workers {
             came: Notify::new(),
             began: Instant::now(),
             listens: watch::Sender::new(false),
+            later: Arc::new(Semaphore::new(LATER)),
             tracker: tracker.clone(),
             stop,
         });
@@ -144,11 +156,6 @@ impl Workers {
     /// Nothing of an agent stays on the worker where it lived. One that is away does it when it is back.
     pub fn delete(&self, agent: AgentId, node: String) {
         self.0.post_later(Some(node), agent, Want::Delete);
-    }
-
-    /// How long ago something was heard.
-    pub fn silence(node: &Node) -> Duration {
-        node.heard.elapsed()
     }
 }
 
@@ -215,8 +222,13 @@ impl Shared {
 
     /// Posts an order that nobody waits for.
     fn post_later(self: &Arc<Self>, node: Option<String>, agent: AgentId, want: Want) {
+        let Ok(room) = Arc::clone(&self.later).try_acquire_owned() else {
+            tracing::warn!(%agent, order = want.name(), "too many orders wait for the bus; one is dropped");
+            return;
+        };
         let (shared, order) = (Arc::clone(self), self.order(agent, want));
         self.tracker.spawn(async move {
+            let _room = room;
             while let Err(error) =
                 shared.line.post(node.as_deref(), &order, shared.clock.now()).await
             {

@@ -210,6 +210,19 @@ pub enum Failure {
     NoWorker,
 }
 
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Program(error) => error,
+            Failure::Refused(refusal) => Self::Failed(refusal.to_string()),
+            failure
+            @ (Failure::Unknown | Failure::NotBegun | Failure::Lost | Failure::NoWorker) => {
+                Self::Ended(failure.to_string())
+            }
+        }
+    }
+}
+
 /// What is said on the doorbell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

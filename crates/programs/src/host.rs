@@ -39,7 +39,7 @@ use entrance::Residents;
 pub struct Settings {
     /// Tells what is ours from what is another node's: the same after a restart.
     pub node: String,
-    /// Where their homes, workspaces and logs are.
+    /// Where their homes, workspaces and logs are, and what stands around them needs.
     pub dir: PathBuf,
     /// This very program, which is also the one that stands around each of theirs, and the one that they call us with.
     pub binary: PathBuf,
@@ -239,9 +239,10 @@ impl Host {
             Choice::Bubblewrap => &self.walls[1],
             Choice::Docker => &self.walls[2],
         };
-        let Settings { node, binary, docker, image, .. } = &self.settings;
+        let Settings { node, binary, dir, docker, image, .. } = &self.settings;
         let means = Means {
             keeper: Keeper { program: binary.clone(), words: vec!["keeper".to_owned()] },
+            dir: dir.clone(),
             docker: docker.clone(),
             image: image.clone(),
             owner: node.clone(),

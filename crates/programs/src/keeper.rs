@@ -47,8 +47,8 @@ const NOT_FOUND: u8 = 127;
 pub struct Wishes {
     /// Whose end is its own: who starts it.
     pub parent: Option<u32>,
-    /// The control group that it joins before anything else.
-    pub group: Option<PathBuf>,
+    /// The control groups that it joins before anything else.
+    pub groups: Vec<PathBuf>,
     /// All variables that the program may see, if not all.
     pub only: Option<Vec<String>>,
     /// How many processes the kernel is to let it have; it counts by user, so only a namespace of users has its own
@@ -65,7 +65,7 @@ impl Wishes {
         if let Some(parent) = self.parent {
             words.extend(["--parent".into(), parent.to_string().into()]);
         }
-        if let Some(group) = &self.group {
+        for group in &self.groups {
             words.extend(["--group".into(), group.into()]);
         }
         if let Some(only) = &self.only {
@@ -92,7 +92,7 @@ impl Wishes {
                 b"--" => break,
                 b"--parent" => wishes.parent = Some(number(&value()?)?),
                 b"--processes" => wishes.processes = Some(number(&value()?)?),
-                b"--group" => wishes.group = Some(value()?.into()),
+                b"--group" => wishes.groups.push(value()?.into()),
                 b"--only" => {
                     let names = value()?.into_string().map_err(|_| "--only wants names")?;
                     wishes.only = Some(names.split(',').map(str::to_owned).collect());
@@ -121,7 +121,7 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(read) => read,
         Err(complaint) => return fail(BAD_WORDS, &complaint),
     };
-    if let Some(group) = &wishes.group {
+    for group in &wishes.groups {
         // A limit that was promised stands before the program does.
         if let Err(error) = fs::write(group.join("cgroup.procs"), process::id().to_string()) {
             return fail(BAD_WORDS, &format!("cannot join {}: {error}", group.display()));

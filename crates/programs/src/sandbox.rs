@@ -19,6 +19,7 @@ mod bubblewrap;
 mod docker;
 mod files;
 mod group;
+mod older;
 mod plain;
 mod process;
 mod programs;
@@ -66,6 +67,8 @@ pub enum Choice {
 #[derive(Debug, Clone)]
 pub struct Means {
     pub keeper: Keeper,
+    /// Where a sandbox may keep files of its own.
+    pub dir: PathBuf,
     /// Docker's socket.
     pub docker: PathBuf,
     pub image: String,
@@ -181,7 +184,7 @@ impl Sandbox {
     pub async fn find(choice: Choice, means: Means) -> Result<Self, Unusable> {
         match choice {
             Choice::Plain => Plain::find(means.keeper).map(Self::Plain),
-            Choice::Bubblewrap => Bubblewrap::find(means.keeper).await.map(Self::Bubblewrap),
+            Choice::Bubblewrap => Bubblewrap::find(means).await.map(Self::Bubblewrap),
             Choice::Docker => Docker::find(means).await.map(Self::Docker),
         }
     }

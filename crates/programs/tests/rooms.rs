@@ -61,6 +61,7 @@ fn means(choice: Choice) -> Option<Means> {
     }
     Some(Means {
         keeper: Keeper { program: env!("CARGO_BIN_EXE_keeper").into(), words: Vec::new() },
+        dir: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string()),
         docker: docker.unwrap_or_default(),
         image: IMAGE.to_owned(),
         owner: format!("test-{}", std::process::id()),

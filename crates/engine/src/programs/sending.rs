@@ -193,6 +193,7 @@ impl App {
         let session = Session {
             id: SessionId::new(self.clock()),
             title: agent.name.clone(),
+            pinned: false,
             message_count: 0,
             created_at: now,
             updated_at: now,

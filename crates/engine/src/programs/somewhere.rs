@@ -141,7 +141,7 @@ impl App {
     pub fn nodes(&self) -> Vec<NodeView> {
         let Some(workers) = &self.0.programs.workers else { return Vec::new() };
         let view = |node: server::Node| {
-            let silent_for = Workers::silence(&node).as_secs();
+            let silent_for = node.silence().as_secs();
             let presence = node.presence;
             let runtimes = presence.kinds.into_iter().map(|(kind, (status, detail))| RuntimeView {
                 kind,

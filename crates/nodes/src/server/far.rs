@@ -9,9 +9,8 @@ use artel_programs::host::Opening;
 use artel_programs::kind::Abilities;
 use artel_programs::life::{State, Status, Warning, Watcher};
 use artel_programs::member::Met;
-use artel_programs::runner::Error;
 use artel_programs::sandbox::Uses;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +57,8 @@ struct Place {
 enum News {
     Changed(Box<Status>),
     Warned(Warning),
+    /// Everything before this was told.
+    Settled(oneshot::Sender<()>),
 }
 
 impl Far {
@@ -117,7 +118,9 @@ impl Far {
 
     /// Starts its process and waits until it takes messages.
     pub async fn start(&self) -> Result<(), Failure> {
-        self.with_place(|life| Want::Start { life }).await.map(drop)
+        let started = self.with_place(|life| Want::Start { life }).await;
+        self.settled().await;
+        started.map(drop)
     }
 
     /// Ends its process in its own way; when this returns, nothing of it is left, or its worker is gone.
@@ -126,6 +129,16 @@ impl Far {
         let stop = Want::Stop { life, why: why.to_owned() };
         if let Err(failure) = self.ask(&worker, stop).await {
             tracing::debug!(%failure, "there is nothing any more to be stopped");
+        }
+        self.settled().await;
+    }
+
+    /// Waits until what was heard of it is written down: whoever looks next must see it.
+    async fn settled(&self) {
+        let (settled, told) = oneshot::channel();
+        if self.0.news.send(News::Settled(settled)).await.is_ok() {
+            // It fails when the server stops, and then nobody looks.
+            let _ = told.await;
         }
     }
 
@@ -345,19 +358,8 @@ async fn tell(watcher: Arc<dyn Watcher>, mut news: mpsc::Receiver<News>, stop: C
         match next {
             News::Changed(status) => watcher.changed(&status).await,
             News::Warned(warning) => watcher.warned(warning).await,
-        }
-    }
-}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Program(error) => error,
-            Failure::Refused(refusal) => Self::Failed(refusal.to_string()),
-            failure
-            @ (Failure::Unknown | Failure::NotBegun | Failure::Lost | Failure::NoWorker) => {
-                Self::Ended(failure.to_string())
-            }
+            // Whoever waited for it may have gone.
+            News::Settled(settled) => drop(settled.send(())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -150,6 +150,9 @@ fn log_in(kind: &dyn Kind, wish: &Wish, home: &Path) -> io::Result<()> {
 
 /// The folder in which programs find us under our names. A link costs nothing; on another disk it is a copy.
 fn our_programs(settings: &Settings) -> io::Result<PathBuf> {
+    /// Agents that are opened at the same time would take each other's unfinished files away.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = settings.dir.join("bin");
     make(&folder)?;
     let now = std::fs::metadata(&settings.binary)?;

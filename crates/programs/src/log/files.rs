@@ -7,12 +7,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::{Entry, KEPT, LogSink};
 
 /// A file is full with [`KEPT`] lines, or with so many bytes.
 const FULL: u64 = 4 * 1024 * 1024;
+/// Logs that are written or read at a time. There is one disk; more would only take a thread each, and its memory.
+static PLACES: Semaphore = Semaphore::const_new(8);
 
 /// The files of one log: `log` and `log.old`, a JSON object per line.
 #[derive(Debug, Clone)]
@@ -42,11 +45,13 @@ impl Files {
 #[async_trait]
 impl LogSink for Files {
     async fn write(&self, entries: &[Arc<Entry>]) -> io::Result<()> {
+        let _place = PLACES.acquire().await.map_err(io::Error::other)?;
         let (files, entries) = (self.clone(), entries.to_vec());
         spawn_blocking(move || files.0.write(&entries)).await?
     }
 
     async fn read(&self) -> io::Result<Vec<Entry>> {
+        let _place = PLACES.acquire().await.map_err(io::Error::other)?;
         let files = self.clone();
         spawn_blocking(move || files.0.read()).await?
     }

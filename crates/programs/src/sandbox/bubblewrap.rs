@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use artel_tools::shell;
 use procfs::sys::kernel::Version;
 use rustix::process::getuid;
-use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
 use super::process::{Order, Starter, Walls};
-use super::{HOME, KEEPER, Keeper, Network, Room, Started, TOOLS, WORKSPACE, plain, programs};
+use super::{
+    HOME, KEEPER, Keeper, Means, Network, Room, Started, TOOLS, WORKSPACE, plain, programs,
+};
 use crate::keeper::Wishes;
 use crate::kind::Unusable;
 
@@ -28,12 +29,13 @@ pub struct Bubblewrap {
     walls: shell::Bubblewrap,
     keeper: Keeper,
     starter: Starter,
-    /// Who is who inside.
-    etc: TempDir,
+    /// Where it says who is who inside.
+    etc: PathBuf,
 }
 
 impl Bubblewrap {
-    pub(super) async fn find(keeper: Keeper) -> Result<Self, Unusable> {
+    pub(super) async fn find(means: Means) -> Result<Self, Unusable> {
+        let Means { keeper, dir, .. } = means;
         plain::check(&keeper.program)?;
         let walls = match shell::Sandbox::find().await {
             shell::Sandbox::Bubblewrap(walls) => walls,
@@ -41,9 +43,9 @@ impl Bubblewrap {
                 return Err(Unusable(format!("Agents cannot run in bubblewrap: {why}")));
             }
         };
-        let etc = etc().map_err(|error| {
-            Unusable(format!("No temporary file can be written: {error}. Set TMPDIR to a folder."))
-        })?;
+        let etc = dir.join("etc");
+        write_etc(&etc)
+            .map_err(|error| Unusable(format!("{} cannot be written: {error}", etc.display())))?;
         Ok(Self { walls, keeper, starter: plain::starter()?, etc })
     }
 
@@ -68,8 +70,8 @@ impl Bubblewrap {
         let group = self.starter.group(room).await?;
         let mut words = Vec::new();
         if let Some(group) = &group {
-            let folder = Some(group.folder().to_owned());
-            let joining = Wishes { group: folder, become_it: true, ..Wishes::default() };
+            let groups = group.folders();
+            let joining = Wishes { groups, become_it: true, ..Wishes::default() };
             words.extend(self.keeper.command(&self.keeper.program));
             words.extend(joining.words());
         }
@@ -92,7 +94,7 @@ impl Bubblewrap {
             words.extend([how.into(), outside.into(), inside.into()]);
         };
         for (file, inside) in [("passwd", "/etc/passwd"), ("group", "/etc/group")] {
-            bind("--ro-bind", &self.etc.path().join(file), Path::new(inside));
+            bind("--ro-bind", &self.etc.join(file), Path::new(inside));
         }
         bind("--ro-bind", &self.keeper.program, Path::new(KEEPER));
         for path in programs::shown(room) {
@@ -117,9 +119,8 @@ fn counts_by_namespace() -> bool {
     !getuid().is_root() && Version::current().is_ok_and(|kernel| kernel >= first)
 }
 
-fn etc() -> io::Result<TempDir> {
-    let etc = TempDir::with_prefix("artel-etc-")?;
-    fs::write(etc.path().join("passwd"), PASSWD)?;
-    fs::write(etc.path().join("group"), GROUP)?;
-    Ok(etc)
+fn write_etc(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("passwd"), PASSWD)?;
+    fs::write(folder.join("group"), GROUP)
 }

@@ -63,7 +63,7 @@ pub struct Docker {
 
 impl Docker {
     pub(super) async fn find(means: Means) -> Result<Self, Unusable> {
-        let Means { keeper, docker, image, owner } = means;
+        let Means { keeper, docker, image, owner, .. } = means;
         plain::check(&keeper.program)?;
         let unreachable = |error: Error| {
             Unusable(format!(

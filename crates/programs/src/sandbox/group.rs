@@ -1,7 +1,8 @@
 //! Control groups of the kernel, version 2: what limits all processes of an agent together, and ends them at once.
 //!
 //! They are there where the server may write to its own group: under systemd with `Delegate=yes`, as root, or in a
-//! container that was given one. Where the kernel lets a group end but not limit, [`super::process`] watches.
+//! container that was given one. Where a group only ends and does not limit, older groups do in part ([`super::older`]),
+//! and [`super::watcher`] watches the rest.
 
 use std::fs;
 use std::io;
@@ -14,13 +15,14 @@ use procfs::process::Process;
 use rustix::fs::{Access, access};
 
 use super::Limits;
+use super::older::{Controls, Older};
 use crate::tree;
 
-const ALL: &str = "artel-agents";
+pub(super) const ALL: &str = "artel-agents";
 const SERVER: &str = "artel-server";
 const CONTROLLERS: [&str; 3] = ["memory", "pids", "cpu"];
 /// In which a share of the cores is meant, in microseconds.
-const PERIOD: u64 = 100_000;
+pub(super) const PERIOD: u64 = 100_000;
 const STRIKES: u32 = 200;
 const BETWEEN_STRIKES: Duration = Duration::from_millis(10);
 
@@ -29,6 +31,8 @@ const BETWEEN_STRIKES: Duration = Duration::from_millis(10);
 pub(super) struct Groups {
     folder: PathBuf,
     limits: bool,
+    /// What limits in place of these.
+    older: Vec<Older>,
 }
 
 /// The group of one agent. Dropping it ends everything in it.
@@ -36,15 +40,17 @@ pub(super) struct Groups {
 pub(super) struct Group {
     folder: PathBuf,
     limits: bool,
+    /// Its groups that limit in place of this one.
+    older: Vec<PathBuf>,
 }
 
 impl Groups {
     pub(super) fn find() -> Option<Self> {
-        Self::beneath(&own()?)
+        Self::beneath(&own()?, Older::find)
     }
 
     /// Beneath the group of this process.
-    fn beneath(own: &Path) -> Option<Self> {
+    fn beneath(own: &Path, older: impl FnOnce() -> Vec<Older>) -> Option<Self> {
         // Who moves a process must be able to write where it comes from.
         access(own.join("cgroup.procs"), Access::WRITE_OK).ok()?;
         let folder = own.join(ALL);
@@ -54,13 +60,20 @@ impl Groups {
             return None;
         }
         let limits = enable(own) && enable(&folder);
-        let groups = Self { folder, limits };
+        let older = if limits { Vec::new() } else { older() };
+        let groups = Self { folder, limits, older };
         groups.end_left();
         Some(groups)
     }
 
+    /// Whether the kernel limits everything.
     pub(super) fn limit(&self) -> bool {
         self.limits
+    }
+
+    /// Whether it limits this at least.
+    pub(super) fn limit_in_part(&self, controls: Controls) -> bool {
+        self.limits || self.older.iter().any(|older| older.controls == controls)
     }
 
     /// A fresh group. What is left in one of this name is ended.
@@ -71,7 +84,8 @@ impl Groups {
         // Whose it is: a number alone may be another's by now.
         let since = tree::started(me.cast_signed()).unwrap_or_default();
         let name = format!("{name}.{me}.{since}");
-        let group = Group { folder: self.folder.join(name), limits: self.limits };
+        let folder = self.folder.join(&name);
+        let mut group = Group { folder, limits: self.limits, older: Vec::new() };
         if group.folder.exists() {
             group.end()?;
             fs::remove_dir(&group.folder)?;
@@ -80,29 +94,31 @@ impl Groups {
         if self.limits {
             group.limit(limits)?;
         }
+        for older in &self.older {
+            group.older.push(older.make(&name, limits)?);
+        }
         Ok(group)
     }
 
     /// Ends what servers left that live no more.
     fn end_left(&self) {
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok) {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let mut parts = name.rsplit('.');
-            let since = parts.next().and_then(|since| since.parse::<u64>().ok());
-            let server = parts.next().and_then(|server| server.parse::<i32>().ok());
-            let (Some(since), Some(server)) = (since, server) else { continue };
-            if tree::started(server) != Some(since) {
-                let left = Group { folder: entry.path(), limits: self.limits };
-                // What does not end now is tried again by the next server.
-                let _ = left.end();
-            }
+        for folder in left(&self.folder) {
+            let group = Group { folder, limits: self.limits, older: Vec::new() };
+            // What does not end now is tried again by the next server.
+            let _ = group.end();
         }
+        self.older.iter().for_each(Older::remove_left);
     }
 }
 
 impl Group {
     pub(super) fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Everything that must be joined.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        [&self.folder].into_iter().chain(&self.older).cloned().collect()
     }
 
     pub(super) fn limits(&self) -> bool {
@@ -113,8 +129,7 @@ impl Group {
         let set = |name: &str, value: String| fs::write(self.folder.join(name), value);
         set("memory.max", limits.memory.to_string())?;
         set("pids.max", limits.processes.to_string())?;
-        let share = (u64::from(limits.cpu) * PERIOD / 1000).max(1000);
-        set("cpu.max", format!("{share} {PERIOD}"))?;
+        set("cpu.max", format!("{} {PERIOD}", share(limits)))?;
         // Half an agent is of no use; without swap a kernel has no file for it.
         set("memory.oom.group", "1".to_owned())?;
         let _ = set("memory.swap.max", "0".to_owned());
@@ -153,8 +168,29 @@ impl Drop for Group {
     fn drop(&mut self) {
         let _ = self.kill();
         // One that is not empty yet is removed when its agent starts again.
-        let _ = fs::remove_dir(&self.folder);
+        for folder in self.folders() {
+            let _ = fs::remove_dir(folder);
+        }
     }
+}
+
+/// Groups in a folder whose server lives no more.
+pub(super) fn left(folder: &Path) -> Vec<PathBuf> {
+    let lives_no_more = |folder: &PathBuf| {
+        let name = folder.file_name()?.to_str()?;
+        let mut parts = name.rsplit('.');
+        let since: u64 = parts.next()?.parse().ok()?;
+        let server: i32 = parts.next()?.parse().ok()?;
+        Some(tree::started(server) != Some(since))
+    };
+    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let folders = entries.map(|entry| entry.path());
+    folders.filter(|folder| lives_no_more(folder) == Some(true)).collect()
+}
+
+/// What an agent may have of the cores in a period, in microseconds; the kernel takes no less than one millisecond.
+pub(super) fn share(limits: &Limits) -> u64 {
+    (u64::from(limits.cpu) * PERIOD / 1000).max(1000)
 }
 
 /// Kills everything in a group, also what is just being forked.
@@ -214,7 +250,7 @@ mod tests {
         fs::write(own.path().join("cgroup.procs"), "").unwrap();
         fs::create_dir(own.path().join(ALL)).unwrap();
         fs::write(own.path().join(ALL).join("cgroup.kill"), "").unwrap();
-        let groups = Groups::beneath(own.path()).unwrap();
+        let groups = Groups::beneath(own.path(), Vec::new).unwrap();
         assert!(groups.limit());
         let enabled = fs::read_to_string(own.path().join("cgroup.subtree_control")).unwrap();
         assert_eq!(enabled, "+memory +pids +cpu");
@@ -233,6 +269,6 @@ mod tests {
     /// CA-3.2: without the right to write there is none.
     #[test]
     fn a_folder_that_is_no_group_is_none() {
-        assert!(Groups::beneath(TempDir::new().unwrap().path()).is_none());
+        assert!(Groups::beneath(TempDir::new().unwrap().path(), Vec::new).is_none());
     }
 }

@@ -9,6 +9,7 @@ use std::process;
 
 use tokio_util::task::TaskTracker;
 
+use super::group::Group;
 use super::process::{Order, Starter, Walls};
 use super::{Keeper, Room, Started};
 use crate::keeper::Wishes;
@@ -51,7 +52,7 @@ impl Plain {
         let group = self.starter.group(room).await?;
         let wishes = Wishes {
             parent: Some(process::id()),
-            group: group.as_ref().map(|group| group.folder().to_owned()),
+            groups: group.as_ref().map(Group::folders).unwrap_or_default(),
             ..Wishes::default()
         };
         let mut words = self.keeper.command(&self.keeper.program);

@@ -22,6 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
 
 use super::group::{Group, Groups};
+use super::older::Controls;
 use super::watcher::{Excess, Watcher};
 use super::{Exit, Limits, Mark, Room, Running, Started, Uses};
 use crate::codec::Signal;
@@ -87,17 +88,34 @@ impl Starter {
 
     /// Which limits stand.
     pub(super) fn describe(&self) -> String {
-        let held = match &self.groups {
-            Some(groups) if groups.limit() => {
+        let limits = |what| self.groups.as_ref().is_some_and(|groups| groups.limit_in_part(what));
+        let said = match (limits(Controls::Processes), limits(Controls::Cpu)) {
+            _ if self.groups.as_ref().is_some_and(Groups::limit) => {
                 return "The kernel limits memory, processes and CPU, by control groups."
                     .to_owned();
             }
-            Some(_) => "A control group holds together what an agent starts, but does not limit it",
-            None => "There are no control groups (version 2) that the server may use",
+            (true, true) => {
+                "The kernel limits processes and CPU, by control groups; memory is watched and ended above its limit"
+            }
+            (true, false) => {
+                "The kernel limits processes, by control groups; memory is watched and ended above its limit, CPU is \
+                 not limited"
+            }
+            (false, true) => {
+                "The kernel limits CPU, by control groups; memory and processes are watched and ended above their \
+                 limits"
+            }
+            (false, false) if self.groups.is_some() => {
+                "A control group holds together what an agent starts, but does not limit it: memory and processes are \
+                 watched and ended above their limits, CPU is not limited"
+            }
+            (false, false) => {
+                "There are no control groups (version 2) that the server may use: memory and processes are watched \
+                 and ended above their limits, CPU is not limited"
+            }
         };
         format!(
-            "{held}: memory and processes are watched and ended above their limits, CPU is not limited. For limits by \
-             the kernel give the server a group of its own, as by `Delegate=yes` under systemd."
+            "{said}. For limits by the kernel give the server a group of its own, as by `Delegate=yes` under systemd."
         )
     }
 
