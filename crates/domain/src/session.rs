@@ -15,6 +15,8 @@ pub struct Session {
     /// Empty until the first message gives one.
     #[schema(example = "Why is the build slow?")]
     pub title: String,
+    /// Its owner wants it at hand.
+    pub pinned: bool,
     pub message_count: u64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

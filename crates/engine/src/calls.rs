@@ -220,11 +220,6 @@ impl App {
         Ok(())
     }
 
-    /// Where the next call of a task stands: after all that it has made.
-    pub(crate) async fn next_step(&self, task: TaskId) -> Result<u32> {
-        Ok(self.0.storage.db.read(move |conn| Box::pin(calls::next_step(conn, task))).await?)
-    }
-
     /// Ends all calls of a task that have not ended.
     pub(crate) async fn withdraw_all(&self, scope: Scope, task: TaskId) -> Result<()> {
         let cancelled = self.0.storage.db.write(Lane::Project(scope.project), move |conn| {

@@ -49,16 +49,18 @@ pub struct SendMessage {
     pub priority: Priority,
 }
 
-/// Another title for a conversation.
+/// What is to change about a conversation; what is not named stays.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RenameSession {
+pub struct ChangeSession {
     #[schema(min_length = 1, max_length = 200, example = "The slow build")]
-    pub title: String,
+    pub title: Option<String>,
+    /// Whether its owner wants it at hand.
+    pub pinned: Option<bool>,
 }
 
 impl Input for CreateSession {}
-impl Input for RenameSession {}
+impl Input for ChangeSession {}
 impl Input for SendMessage {}
 
 /// A message that was taken.
@@ -79,6 +81,8 @@ pub enum Taken {
 
 /// How long a title from a first message may be.
 const TITLE: usize = 80;
+/// How many letters may be looked for.
+const WANTED: usize = 200;
 /// How often the row of a task on another node is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 const QUEUE_FULL: &str = "queue_full";
@@ -97,6 +101,7 @@ impl App {
         let session = Session {
             id: SessionId::new(self.clock()),
             title: input.into_inner().title.unwrap_or_default(),
+            pinned: false,
             message_count: 0,
             created_at: now,
             updated_at: now,
@@ -112,17 +117,24 @@ impl App {
         .await
     }
 
+    /// The project's conversations, newest first; only those where these words stand, if there are any.
     pub async fn list_sessions(
         &self,
         caller: &Caller,
         project: ProjectId,
+        wanted: Option<String>,
         page: Page,
     ) -> Result<Listed<Session>> {
         let scope = Scope { user: caller.user, project };
+        let wanted = wanted.map(|words| words.trim().to_owned()).filter(|words| !words.is_empty());
+        if wanted.as_ref().is_some_and(|words| words.chars().count() > WANTED) {
+            let why = format!("must be at most {WANTED} characters");
+            return Err(Error::invalid_field("search", why));
+        }
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
                 projects::get(conn, scope).await?;
-                sessions::list(conn, scope, page).await
+                sessions::list(conn, scope, wanted.as_deref(), page).await
             })
         });
         Ok(read.await?)
@@ -177,23 +189,28 @@ impl App {
         Ok(())
     }
 
-    /// Gives a session another title.
-    pub async fn rename_session(
+    /// Gives a session another title, or pins it.
+    pub async fn change_session(
         &self,
         caller: &Caller,
         project: ProjectId,
         id: SessionId,
-        input: Checked<RenameSession>,
+        input: Checked<ChangeSession>,
     ) -> Result<Session> {
         let scope = Scope { user: caller.user, project };
-        let RenameSession { title } = input.into_inner();
-        let renamed = self.0.storage.db.write(Lane::Project(project), move |conn| {
+        let ChangeSession { title, pinned } = input.into_inner();
+        let changed = self.0.storage.db.write(Lane::Project(project), move |conn| {
             Box::pin(async move {
-                sessions::rename(conn, scope, id, &title).await?;
+                if let Some(title) = title {
+                    sessions::rename(conn, scope, id, &title).await?;
+                }
+                if let Some(pinned) = pinned {
+                    sessions::pin(conn, scope, id, pinned).await?;
+                }
                 sessions::get(conn, scope, id).await
             })
         });
-        Ok(renamed.await?)
+        Ok(changed.await?)
     }
 
     /// What was said, oldest first.

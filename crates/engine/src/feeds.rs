@@ -26,10 +26,12 @@ use crate::{App, Caller, Error, Kind, Result};
 
 mod bell;
 mod frame;
+mod inbox;
 mod subscription;
 mod window;
 
 pub use frame::Frame;
+pub use inbox::Inbox;
 pub use subscription::{Batch, Subscription};
 use window::Window;
 
@@ -49,6 +51,10 @@ struct Inner {
     open: Mutex<HashMap<ProjectId, Weak<Feed>>>,
     streams: Mutex<HashMap<UserId, Weak<Semaphore>>>,
     bell: bell::Bell,
+    /// Other nodes write to the same log.
+    shared: bool,
+    /// How often something came to wait for somebody, or went, on this node.
+    approvals: watch::Sender<u64>,
     closing: AtomicBool,
 }
 
@@ -98,11 +104,11 @@ impl Flight {
         self.flown
     }
 
-    /// What has flown by since, as far as it is still here.
-    fn since(&self, heard: u64) -> Vec<Frame> {
+    /// What has flown by since, as far as it is still here, and how much that is in all.
+    fn since(&self, heard: u64) -> (Vec<Frame>, u64) {
         let missed = usize::try_from(self.flown.saturating_sub(heard)).unwrap_or(usize::MAX);
         let skip = self.pieces.len().saturating_sub(missed);
-        self.pieces.iter().skip(skip).cloned().collect()
+        (self.pieces.iter().skip(skip).cloned().collect(), self.flown)
     }
 }
 
@@ -122,6 +128,8 @@ impl Feeds {
             open: Mutex::default(),
             streams: Mutex::default(),
             bell,
+            shared,
+            approvals: watch::Sender::default(),
             closing: AtomicBool::new(false),
         }));
         let own = feeds.clone();
@@ -144,6 +152,9 @@ impl Feeds {
                 feed.extend(events);
             }
             self.0.bell.note(project);
+        }
+        if recorded.iter().any(|event| event.kind.starts_with("approval_")) {
+            self.0.approvals.send_modify(|moved| *moved += 1);
         }
     }
 
@@ -211,6 +222,7 @@ impl Feeds {
         for feed in open {
             feed.end(Ended::Closing);
         }
+        self.0.approvals.send_modify(|moved| *moved += 1);
     }
 }
 
@@ -315,5 +327,32 @@ fn signal(clock: &dyn Clock, signal: &Signal) -> Frame {
 impl fmt::Debug for Feeds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Feeds({})", lock(&self.0.open).len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use artel_domain::SystemClock;
+    use artel_domain::event::Heartbeat;
+
+    use super::*;
+
+    /// PF-4.1: a piece that flies by while another is taken is taken once.
+    #[test]
+    fn a_piece_in_flight_is_heard_once() {
+        let piece = || signal(&SystemClock, &Heartbeat { timestamp: SystemClock.now() }.into());
+        let mut flight = Flight::default();
+        flight.add(piece());
+        // The listener was told of one, and there are two by the time that it looks.
+        flight.add(piece());
+        let (taken, heard) = flight.since(0);
+        assert_eq!((taken.len(), heard), (2, 2));
+        assert!(flight.since(heard).0.is_empty());
+        flight.add(piece());
+        assert_eq!(flight.since(heard).0.len(), 1);
+        for _ in 0..2 * IN_FLIGHT {
+            flight.add(piece());
+        }
+        assert_eq!(flight.since(heard).0.len(), IN_FLIGHT);
     }
 }

@@ -16,9 +16,9 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::programs::{AnswerQuestion, SetCredentials, TellAgent};
 use crate::{
-    AddContext, AllowTool, AnnounceClient, Approve, Confirm, ConfirmMany, CreateAgent, CreatePlan,
-    CreateProject, CreateSession, EditPlan, Error, ExecuteTool, Field, PatchAgent, Preferences,
-    PruneContext, Reject, RenameSession, Result, RetryPlan, SearchContext, SendMessage,
+    AddContext, AllowTool, AnnounceClient, Approve, ChangeSession, Confirm, ConfirmMany,
+    CreateAgent, CreatePlan, CreateProject, CreateSession, EditPlan, Error, ExecuteTool, Field,
+    PatchAgent, Preferences, PruneContext, Reject, Result, RetryPlan, SearchContext, SendMessage,
     ToolOutcome, ToolPrepared, UpdateProject, access,
 };
 
@@ -65,7 +65,7 @@ impl Schemas {
         all.add::<CreateAgent>()?;
         all.add::<PatchAgent>()?;
         all.add::<CreateSession>()?;
-        all.add::<RenameSession>()?;
+        all.add::<ChangeSession>()?;
         all.add::<SendMessage>()?;
         all.add::<AddContext>()?;
         all.add::<SearchContext>()?;

@@ -22,6 +22,7 @@ pub mod programs;
 mod projects;
 mod reconciler;
 mod spaces;
+mod spending;
 mod tools;
 mod waiting;
 
@@ -46,7 +47,7 @@ pub use artel_storage::{Listed, Page};
 pub use crate::agents::{CreateAgent, MemoryFate, PatchAgent};
 pub use crate::approvals::{Approve, Confirm, ConfirmMany, Decided, Preferences, Reject, Verdict};
 pub use crate::calls::{AllowTool, AnnounceClient, ExecuteTool, ToolOutcome, ToolPrepared};
-pub use crate::conversations::{CreateSession, RenameSession, SendMessage, Sent, Taken};
+pub use crate::conversations::{ChangeSession, CreateSession, SendMessage, Sent, Taken};
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::memory::{
@@ -57,7 +58,8 @@ pub use crate::plans::{CreatePlan, EditPlan, GraphView, PlanView, RetryPlan};
 pub use crate::projects::{CreateProject, UpdateProject};
 pub use crate::spaces::care::{CleanedUp, Cleared, Reset};
 pub use crate::spaces::health::{Health, Reason, Wellness};
-pub use crate::spaces::view::{AgentMetrics, AgentStatusView, Doing, SpaceView};
+pub use crate::spaces::view::{AgentMetrics, AgentStatusView, AlertView, Doing, SpaceView};
+pub use crate::spending::{AgentSpent, DaySpent, Spending, Spent};
 pub use crate::tools::{AvailableTool, Side};
 
 use crate::access::Accounts;

@@ -30,6 +30,7 @@ mod error;
 mod events;
 mod extract;
 mod memory;
+mod models;
 mod observe;
 mod origin;
 mod page;
@@ -141,6 +142,9 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(memory::import))
         .routes(routes!(spaces::agent_status))
         .routes(routes!(spaces::agent_metrics))
+        .routes(routes!(spaces::statuses))
+        .routes(routes!(spaces::spending))
+        .routes(routes!(spaces::alerts))
         .routes(routes!(spaces::register))
         .routes(routes!(spaces::deregister))
         .routes(routes!(spaces::invalidate))
@@ -150,7 +154,7 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(spaces::reset))
         .routes(routes!(spaces::clear_cache))
         .routes(routes!(chat::create, chat::list))
-        .routes(routes!(chat::get, chat::rename, chat::delete))
+        .routes(routes!(chat::get, chat::change, chat::delete))
         .routes(routes!(chat::messages))
         .routes(routes!(chat::send))
         .routes(routes!(chat::task))
@@ -163,6 +167,7 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(plans::reject))
         .routes(routes!(plans::cancel))
         .routes(routes!(plans::retry))
+        .routes(routes!(models::list))
         .routes(routes!(programs::runtimes))
         .routes(routes!(programs::process))
         .routes(routes!(programs::start))
@@ -187,8 +192,10 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(tools::prepared))
         .routes(routes!(tools::result))
         .routes(routes!(tools::announce, tools::client, tools::leave))
+        .routes(routes!(tools::clients))
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::confirm_many))
+        .routes(routes!(approvals::follow))
         .routes(routes!(approvals::get))
         .routes(routes!(approvals::approve))
         .routes(routes!(approvals::reject))

@@ -93,6 +93,16 @@ pub struct Which {
     pub to: Option<Timestamp>,
 }
 
+/// What waits for a user, oldest first.
+pub async fn pending(conn: &mut Conn, user: UserId) -> Result<Vec<ApprovalId>> {
+    conn.query(
+        "select id from approvals where user_id = ?1 and status = 'pending' order by id",
+        values![user],
+        |row| row.parse(0, "approvals"),
+    )
+    .await
+}
+
 /// A user's approvals, newest first.
 pub async fn list(
     conn: &mut Conn,

@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::events::Recorded;
 use crate::{Database, Error, Result};
 
+mod checkpoint;
 mod commit;
 mod conn;
 mod pool;

@@ -95,6 +95,40 @@ pub async fn after(
     .await
 }
 
+/// Events of one kind after `after` and not before `since`, oldest first.
+pub async fn of_kind(
+    conn: &mut Conn,
+    project: ProjectId,
+    kind: &str,
+    since: Timestamp,
+    after: u64,
+    limit: u32,
+) -> Result<Vec<Recorded>> {
+    conn.query(
+        "select seq, at, session_id, kind, payload from events
+         where project_id = ?1 and seq > ?2 and kind = ?3 and at >= ?4 order by seq limit ?5",
+        values![project, after, kind, since, limit],
+        |row| read(row, project),
+    )
+    .await
+}
+
+/// The last events of one kind, newest first.
+pub async fn last_of_kind(
+    conn: &mut Conn,
+    project: ProjectId,
+    kind: &str,
+    limit: u32,
+) -> Result<Vec<Recorded>> {
+    conn.query(
+        "select seq, at, session_id, kind, payload from events
+         where project_id = ?1 and kind = ?2 order by seq desc limit ?3",
+        values![project, kind, limit],
+        |row| read(row, project),
+    )
+    .await
+}
+
 /// When the oldest event that is kept happened.
 pub async fn oldest(conn: &mut Conn) -> Result<Option<Timestamp>> {
     conn.first("select at from events order by at limit 1", &[], |row| row.time(0)).await

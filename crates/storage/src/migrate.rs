@@ -7,13 +7,14 @@ use crate::db::{Conn, Step, values};
 use crate::{Error, Result};
 
 /// Names and texts, in order. A text that was released is never changed; the next one is added.
-const MIGRATIONS: [(&str, &str); 6] = [
+const MIGRATIONS: [(&str, &str); 7] = [
     ("0001_ground", include_str!("../migrations/0001_ground.sql")),
     ("0002_spaces", include_str!("../migrations/0002_spaces.sql")),
     ("0003_memory", include_str!("../migrations/0003_memory.sql")),
     ("0004_tools", include_str!("../migrations/0004_tools.sql")),
     ("0005_plans", include_str!("../migrations/0005_plans.sql")),
     ("0006_programs", include_str!("../migrations/0006_programs.sql")),
+    ("0007_page", include_str!("../migrations/0007_page.sql")),
 ];
 
 /// Any number will do, as long as every version of the program uses the same.

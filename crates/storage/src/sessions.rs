@@ -9,13 +9,14 @@ use crate::{Conn, Error, Listed, Page, Result, Scope, tasks};
 
 pub async fn add(conn: &mut Conn, scope: Scope, session: &Session) -> Result<()> {
     conn.execute(
-        "insert into sessions (id, user_id, project_id, title, message_count, created_at, updated_at)
-         values (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "insert into sessions (id, user_id, project_id, title, pinned, message_count, created_at, updated_at)
+         values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         values![
             session.id,
             scope.user,
             scope.project,
             &session.title,
+            i64::from(session.pinned),
             session.message_count,
             session.created_at,
             session.updated_at
@@ -27,7 +28,7 @@ pub async fn add(conn: &mut Conn, scope: Scope, session: &Session) -> Result<()>
 
 pub async fn get(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<Session> {
     conn.first(
-        "select id, title, message_count, created_at, updated_at
+        "select id, title, pinned, message_count, created_at, updated_at
          from sessions where id = ?1 and project_id = ?2 and user_id = ?3",
         values![id, scope.project, scope.user],
         read,
@@ -36,25 +37,49 @@ pub async fn get(conn: &mut Conn, scope: Scope, id: SessionId) -> Result<Session
     .ok_or(Error::Missing("session"))
 }
 
-/// The project's sessions, newest first.
-pub async fn list(conn: &mut Conn, scope: Scope, page: Page) -> Result<Listed<Session>> {
+/// The project's sessions, newest first; with `wanted` only those that have these words in their title or in what was said,
+/// whichever way they are capitalised.
+pub async fn list(
+    conn: &mut Conn,
+    scope: Scope,
+    wanted: Option<&str>,
+    page: Page,
+) -> Result<Listed<Session>> {
+    let pattern = wanted.map_or_else(|| "%".to_owned(), containing);
     let items = conn
         .query(
-            "select id, title, message_count, created_at, updated_at
+            "select id, title, pinned, message_count, created_at, updated_at
              from sessions where project_id = ?1 and user_id = ?2
-             order by created_at desc, id desc limit ?3 offset ?4",
-            values![scope.project, scope.user, page.limit, page.offset],
+             and (?3 = '%' or lower(title) like ?3 escape '~' or exists (select 1 from messages
+                  where session_id = sessions.id and lower(content) like ?3 escape '~'))
+             order by created_at desc, id desc limit ?4 offset ?5",
+            values![scope.project, scope.user, &pattern, page.limit, page.offset],
             read,
         )
         .await?;
     let total = conn
         .first(
-            "select count(*) from sessions where project_id = ?1 and user_id = ?2",
-            values![scope.project, scope.user],
+            "select count(*) from sessions where project_id = ?1 and user_id = ?2
+             and (?3 = '%' or lower(title) like ?3 escape '~' or exists (select 1 from messages
+                  where session_id = sessions.id and lower(content) like ?3 escape '~'))",
+            values![scope.project, scope.user, &pattern],
             |row| row.count(0),
         )
         .await?;
     Ok(Listed { items, total: total.unwrap_or(0) })
+}
+
+/// A pattern for everything that has these words in it.
+fn containing(words: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in words.to_lowercase().chars() {
+        if matches!(letter, '%' | '_' | '~') {
+            pattern.push('~');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
 }
 
 /// Whether the project has any session.
@@ -67,6 +92,16 @@ pub async fn any(conn: &mut Conn, scope: Scope) -> Result<bool> {
         )
         .await?;
     Ok(found.is_some())
+}
+
+pub async fn pin(conn: &mut Conn, scope: Scope, id: SessionId, pinned: bool) -> Result<()> {
+    let changed = conn
+        .execute(
+            "update sessions set pinned = ?4 where id = ?1 and project_id = ?2 and user_id = ?3",
+            values![id, scope.project, scope.user, i64::from(pinned)],
+        )
+        .await?;
+    if changed == 0 { Err(Error::Missing("session")) } else { Ok(()) }
 }
 
 pub async fn rename(conn: &mut Conn, scope: Scope, id: SessionId, title: &str) -> Result<()> {
@@ -238,9 +273,10 @@ fn read(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
         id: row.parse(0, "sessions")?,
         title: row.text(1)?,
-        message_count: row.count(2)?,
-        created_at: row.time(3)?,
-        updated_at: row.time(4)?,
+        pinned: row.int(2)? != 0,
+        message_count: row.count(3)?,
+        created_at: row.time(4)?,
+        updated_at: row.time(5)?,
     })
 }
 

@@ -65,6 +65,12 @@ impl Prices {
         &self.updated
     }
 
+    /// Models of a provider that answer; others only turn text into vectors.
+    pub fn answering(&self, provider: &str) -> impl Iterator<Item = &str> {
+        let models = self.models.get(provider).into_iter().flatten();
+        models.filter(|(_, price)| price.output > 0.0).map(|(name, _)| name.as_str())
+    }
+
     /// What this usage costs with `provider/model`, or with the model of that name at any provider. `None` when the
     /// table does not know it.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<Cost> {

@@ -243,6 +243,11 @@ impl Providers {
         Provider::ALL.into_iter().map(found).collect()
     }
 
+    /// The names of scripts, for `scripted/NAME`.
+    pub fn scripts(&self) -> impl Iterator<Item = &str> {
+        self.scripts.keys().map(String::as_str)
+    }
+
     /// Where bare names go.
     pub fn default_provider(&self) -> Result<Provider, Unavailable> {
         self.default.clone()

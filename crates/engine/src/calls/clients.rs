@@ -75,6 +75,12 @@ impl App {
 
     /// The project's client; 404 when there is none.
     pub async fn client(&self, caller: &Caller, project: ProjectId) -> Result<Client> {
+        let found = self.find_client(caller, project).await?;
+        found.ok_or_else(|| Error::new(Kind::NotFound, "no_client", NO_CLIENT))
+    }
+
+    /// The project's client, if there is one.
+    pub async fn find_client(&self, caller: &Caller, project: ProjectId) -> Result<Option<Client>> {
         let scope = Scope { user: caller.user, project };
         let found = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
@@ -82,7 +88,7 @@ impl App {
                 clients::active(conn, scope).await
             })
         });
-        found.await?.ok_or_else(|| Error::new(Kind::NotFound, "no_client", NO_CLIENT))
+        Ok(found.await?)
     }
 
     /// A client goes; what it had under way ends.

@@ -76,7 +76,7 @@ impl Subscription {
             }
             // Text in flight first: what it grows into must not come before it.
             if pulse.flown > self.heard {
-                let flying = self.flying(pulse.flown);
+                let flying = self.flying();
                 if !flying.is_empty() {
                     return Ok(Batch::Frames(flying));
                 }
@@ -98,9 +98,10 @@ impl Subscription {
     }
 
     /// What has flown by since, of what the listener asked for.
-    fn flying(&mut self, flown: u64) -> Vec<Frame> {
-        let mut frames = lock(&self.feed.flight).since(self.heard);
-        self.heard = flown;
+    fn flying(&mut self) -> Vec<Frame> {
+        let mut frames;
+        // More may have flown by than the pulse had said: what is taken here must not be taken again.
+        (frames, self.heard) = lock(&self.feed.flight).since(self.heard);
         if let Some(session) = self.session {
             frames.retain(|frame| frame.session == Some(session));
         }

@@ -113,6 +113,7 @@ impl Making {
             let session = Session {
                 id: plan.session_id,
                 title: plan.title.clone(),
+                pinned: false,
                 message_count: 0,
                 created_at: now,
                 updated_at: now,

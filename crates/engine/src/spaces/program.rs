@@ -71,15 +71,11 @@ pub(super) async fn answer(
     {
         return Ending::failed(String::new(), ErrorType::Execution, error.to_string());
     }
-    let context = if member.is_fresh() { acting.recall().await } else { Vec::new() };
-    let first = match app.next_step(brief.task.id).await {
-        Ok(first) => first,
-        Err(error) => {
-            return Ending::failed(String::new(), ErrorType::Execution, error.to_string());
-        }
-    };
     let work = Work { acting: &acting, member: &member, kind: &runtime.kind, offered: &offered };
-    let mut told = Told { step: first, ..Told::default() };
+    // A program that is told a line at a time could not be told what is remembered.
+    let recalls = member.is_fresh() && !work.takes_lines();
+    let context = if recalls { acting.recall().await } else { Vec::new() };
+    let mut told = Told { step: brief.step, ..Told::default() };
     let mut message = work.message(&context);
     if brief.resumed {
         message = work.go_on(&message);

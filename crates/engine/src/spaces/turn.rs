@@ -38,6 +38,8 @@ pub(crate) struct Brief {
     pub(super) waited: Duration,
     /// Another attempt had begun it.
     pub(super) resumed: bool,
+    /// Where its next call stands: after those of earlier attempts.
+    pub(super) step: u32,
 }
 
 impl Brief {
@@ -49,11 +51,12 @@ impl Brief {
     ) -> artel_storage::Result<Self> {
         let before = sessions::before(conn, task.session_id, task.message_id, HISTORY).await?;
         let (progress, waited) = (Progress::default(), Duration::ZERO);
-        Ok(Self { task, asked, before, progress, waited, resumed: false })
+        Ok(Self { task, asked, before, progress, waited, resumed: false, step: 0 })
     }
 
     /// Goes on from where an earlier attempt was.
     async fn resumed(mut self, conn: &mut Conn) -> artel_storage::Result<Self> {
+        self.step = calls::next_step(conn, self.task.id).await?;
         if let Some(json) = tasks::progress(conn, self.task.id).await? {
             self.progress = serde_json::from_str(&json).map_err(|error| {
                 artel_storage::Error::Damaged { table: "tasks", detail: error.to_string() }

@@ -1,8 +1,10 @@
 //! What can be seen of a space and its agents.
 
+use artel_domain::event::Alert;
 use artel_domain::session::ErrorType;
-use artel_domain::{AgentId, ProjectId, Timestamp, UserId};
-use artel_storage::{Scope, agents, projects, tasks};
+use artel_domain::{Agent, AgentId, ProjectId, Timestamp, UserId};
+use artel_storage::events::Recorded;
+use artel_storage::{Conn, Scope, agents, events, projects, tasks};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -72,7 +74,34 @@ pub struct AgentMetrics {
     pub error_rate: f64,
 }
 
+/// Something that was wrong with the project's space, or no longer is.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AlertView {
+    pub timestamp: Timestamp,
+    #[serde(flatten)]
+    pub alert: Alert,
+}
+
+/// Alerts that are shown of the past.
+const ALERTS: u32 = 50;
+
 impl App {
+    /// The last alerts of the project, newest first, of the events that are kept.
+    pub async fn alerts(&self, caller: &Caller, project: ProjectId) -> Result<Vec<AlertView>> {
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                projects::get(conn, scope).await?;
+                events::last_of_kind(conn, project, "alert", ALERTS).await
+            })
+        });
+        let told = |event: Recorded| {
+            let alert = serde_json::from_str(&event.payload).ok()?;
+            Some(AlertView { timestamp: event.at, alert })
+        };
+        Ok(read.await?.into_iter().filter_map(told).collect())
+    }
+
     /// The project's space; opened when it was not.
     pub async fn space(&self, caller: &Caller, project: ProjectId) -> Result<SpaceView> {
         let scope = Scope { user: caller.user, project };
@@ -137,33 +166,30 @@ impl App {
         let read = self.0.storage.db.read(move |conn| {
             Box::pin(async move {
                 let agent = agents::get(conn, scope, id).await?;
-                let load = tasks::load(conn, project, id).await?;
-                Ok((agent, load, tasks::last_failure(conn, project, id).await?))
+                status_of(conn, project, &agent).await
             })
         });
-        let (agent, (running, waiting), failure) = read.await?;
-        let limit = u8::try_from(agent.config.at_a_time()).unwrap_or(u8::MAX);
-        let full = running >= u64::from(limit);
-        let status = match (running, waiting) {
-            (_, waiting) if full && waiting >= WAITING as u64 => Doing::AtCapacity,
-            _ if full => Doing::Busy,
-            (0, 0) => match failure.as_ref().map(|task| task.error_type) {
-                None => Doing::Idle,
-                Some(Some(ErrorType::Quota)) => Doing::Quota,
-                Some(_) => Doing::Error,
-            },
-            (_, _) => Doing::Processing,
-        };
-        let registered = agent.registered;
-        Ok(AgentStatusView {
-            agent_id: id,
-            status,
-            registered,
-            running,
-            waiting,
-            concurrency_limit: limit,
-            last_error: failure.and_then(|task| task.error),
-        })
+        Ok(read.await?)
+    }
+
+    /// What every agent of the project is doing.
+    pub async fn statuses(
+        &self,
+        caller: &Caller,
+        project: ProjectId,
+    ) -> Result<Vec<AgentStatusView>> {
+        let scope = Scope { user: caller.user, project };
+        let read = self.0.storage.db.read(move |conn| {
+            Box::pin(async move {
+                projects::get(conn, scope).await?;
+                let mut all = Vec::new();
+                for agent in agents::all(conn, scope).await? {
+                    all.push(status_of(conn, project, &agent).await?);
+                }
+                Ok(all)
+            })
+        });
+        Ok(read.await?)
     }
 
     /// What the agent has done so far.
@@ -193,4 +219,34 @@ impl App {
             error_rate,
         })
     }
+}
+
+async fn status_of(
+    conn: &mut Conn,
+    project: ProjectId,
+    agent: &Agent,
+) -> artel_storage::Result<AgentStatusView> {
+    let (running, waiting) = tasks::load(conn, project, agent.id).await?;
+    let failure = tasks::last_failure(conn, project, agent.id).await?;
+    let limit = u8::try_from(agent.config.at_a_time()).unwrap_or(u8::MAX);
+    let full = running >= u64::from(limit);
+    let status = match (running, waiting) {
+        (_, waiting) if full && waiting >= WAITING as u64 => Doing::AtCapacity,
+        _ if full => Doing::Busy,
+        (0, 0) => match failure.as_ref().map(|task| task.error_type) {
+            None => Doing::Idle,
+            Some(Some(ErrorType::Quota)) => Doing::Quota,
+            Some(_) => Doing::Error,
+        },
+        (_, _) => Doing::Processing,
+    };
+    Ok(AgentStatusView {
+        agent_id: agent.id,
+        status,
+        registered: agent.registered,
+        running,
+        waiting,
+        concurrency_limit: limit,
+        last_error: failure.and_then(|task| task.error),
+    })
 }

@@ -1,5 +1,7 @@
 //! `/my/approvals`: what waits for a person, of all their projects, and what they decided.
 
+use std::convert::Infallible;
+
 use artel_domain::approval::{Approval, Decision, Kind, Status};
 use artel_domain::{ApprovalId, Clock, ProjectId, SystemClock, Timestamp};
 use artel_engine::{
@@ -8,7 +10,9 @@ use artel_engine::{
 };
 use axum::Json;
 use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -55,6 +59,37 @@ pub(super) struct Narrowed {
 pub(super) fn origin(headers: &HeaderMap) -> &'static str {
     let said = headers.get("x-artel-from").and_then(|value| value.to_str().ok());
     ["web", "client", "terminal"].into_iter().find(|known| said == Some(known)).unwrap_or("api")
+}
+
+/// What is told when something comes to wait for you, or goes.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ApprovalsChanged {
+    /// How much waits now.
+    pending: usize,
+}
+
+/// Says when something comes to wait for you, in whichever project, or goes: `approvals_changed` at first, and then at
+/// every change. What has changed is in the list.
+#[utoipa::path(
+    get, path = "/my/approvals/events", tag = "approvals",
+    responses(
+        (status = 200, description = "Server-Sent Events", content((ApprovalsChanged = "text/event-stream"))),
+        Guarded,
+    )
+)]
+pub(super) async fn follow(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>> + use<>>> {
+    let inbox = http.app().inbox(&caller)?;
+    let events = futures_util::stream::unfold(inbox, |mut inbox| async move {
+        // When the database is away the stream ends; who comes back is told how it stands.
+        let pending = inbox.next().await.ok().flatten()?;
+        let changed = ApprovalsChanged { pending };
+        let event = Event::default().event("approvals_changed").json_data(&changed);
+        Some((Ok(event.unwrap_or_default()), inbox))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(http.0.heartbeat)))
 }
 
 /// What waits for you, and what you decided, newest first.

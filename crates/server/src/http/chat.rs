@@ -11,7 +11,7 @@ use artel_domain::{
 };
 use artel_engine::feeds::{Batch, Subscription};
 use artel_engine::{
-    App, Caller, CreateSession, Error, Listed, PlanView, RenameSession, SendMessage, Sent, Taken,
+    App, Caller, ChangeSession, CreateSession, Error, Listed, PlanView, SendMessage, Sent, Taken,
     Which,
 };
 use axum::Json;
@@ -117,20 +117,30 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(session)))
 }
 
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Wanted {
+    /// Only conversations with these words in their title or in what was said.
+    #[param(max_length = 200)]
+    search: Option<String>,
+}
+
 /// The project's conversations, newest first.
 #[utoipa::path(
     get, path = "/my/projects/{project_id}/chat/sessions", tag = "chat",
-    params(("project_id" = ProjectId, Path), Paging),
+    params(("project_id" = ProjectId, Path), Wanted, Paging),
     responses((status = 200, body = Sessions), (status = 422, body = ErrorBody), Lookup)
 )]
 pub(super) async fn list(
     State(http): State<Http>,
     Authenticated(caller): Authenticated,
     Ids(project): Ids<ProjectId>,
+    Parameters(wanted): Parameters<Wanted>,
     Parameters(paging): Parameters<Paging>,
 ) -> Answer<Json<Sessions>> {
+    let page = paging.page()?;
     let Listed { items: sessions, total } =
-        http.app().list_sessions(&caller, project, paging.page()?).await?;
+        http.app().list_sessions(&caller, project, wanted.search, page).await?;
     Ok(Json(Sessions { sessions, total }))
 }
 
@@ -148,20 +158,20 @@ pub(super) async fn get(
     Ok(Json(http.app().session(&caller, project, session).await?))
 }
 
-/// Give a conversation another title.
+/// Give a conversation another title, or pin it.
 #[utoipa::path(
     patch, path = "/my/projects/{project_id}/chat/sessions/{session_id}", tag = "chat",
     params(("project_id" = ProjectId, Path), ("session_id" = SessionId, Path)),
-    request_body = RenameSession,
+    request_body = ChangeSession,
     responses((status = 200, body = Session), Lookup, Intake)
 )]
-pub(super) async fn rename(
+pub(super) async fn change(
     State(http): State<Http>,
     Authenticated(caller): Authenticated,
     Ids((project, session)): Ids<(ProjectId, SessionId)>,
-    body: Body<RenameSession>,
+    body: Body<ChangeSession>,
 ) -> Answer<Json<Session>> {
-    Ok(Json(http.app().rename_session(&caller, project, session, body.input).await?))
+    Ok(Json(http.app().change_session(&caller, project, session, body.input).await?))
 }
 
 /// Delete a conversation with its messages.

@@ -1,14 +1,19 @@
 //! What projects and their agents are doing.
 
 use artel_domain::{Agent, AgentId, ProjectId};
-use artel_engine::{AgentMetrics, AgentStatusView, CleanedUp, Cleared, Health, Reset, SpaceView};
+use artel_engine::{
+    AgentMetrics, AgentStatusView, AlertView, CleanedUp, Cleared, Health, Reset, SpaceView,
+    Spending,
+};
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Http;
 use super::error::{Answer, ErrorBody};
-use super::extract::{Authenticated, Ids};
+use super::extract::{Authenticated, Ids, Parameters};
 use super::responses::Lookup;
 
 /// What an agent is doing.
@@ -23,6 +28,72 @@ pub(super) async fn agent_status(
     Ids((project, agent)): Ids<(ProjectId, AgentId)>,
 ) -> Answer<Json<AgentStatusView>> {
     Ok(Json(http.app().agent_status(&caller, project, agent).await?))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Statuses {
+    agents: Vec<AgentStatusView>,
+}
+
+/// What every agent of the project is doing.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/status", tag = "agents",
+    params(("project_id" = ProjectId, Path)),
+    responses((status = 200, body = Statuses), Lookup)
+)]
+pub(super) async fn statuses(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+) -> Answer<Json<Statuses>> {
+    Ok(Json(Statuses { agents: http.app().statuses(&caller, project).await? }))
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Alerts {
+    alerts: Vec<AlertView>,
+}
+
+/// The last alerts of the project, newest first, of the events that are kept.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/alerts", tag = "spaces",
+    params(("project_id" = ProjectId, Path)),
+    responses((status = 200, body = Alerts), Lookup)
+)]
+pub(super) async fn alerts(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+) -> Answer<Json<Alerts>> {
+    Ok(Json(Alerts { alerts: http.app().alerts(&caller, project).await? }))
+}
+
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Lately {
+    /// So many days, today included. Events are kept for 30 days, unless the server is set otherwise.
+    #[serde(default = "a_month")]
+    #[param(minimum = 1, maximum = 366, default = 30)]
+    days: u32,
+}
+
+fn a_month() -> u32 {
+    30
+}
+
+/// What the project's tasks took, by day and by agent.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/spending", tag = "projects",
+    params(("project_id" = ProjectId, Path), Lately),
+    responses((status = 200, body = Spending), (status = 422, body = ErrorBody), Lookup)
+)]
+pub(super) async fn spending(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+    Parameters(Lately { days }): Parameters<Lately>,
+) -> Answer<Json<Spending>> {
+    Ok(Json(http.app().spending(&caller, project, days).await?))
 }
 
 /// What an agent has done so far.

@@ -319,6 +319,29 @@ pub(super) async fn client(
     Ok(Json(http.app().client(&caller, project).await?))
 }
 
+/// Clients on the machines of the project's user.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Clients {
+    /// The one that is active; empty when there is none.
+    clients: Vec<Client>,
+    total: u64,
+}
+
+/// The clients of the project that are connected: one, or none.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/clients", tag = "tools",
+    params(("project_id" = ProjectId, Path)),
+    responses((status = 200, body = Clients), Lookup)
+)]
+pub(super) async fn clients(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids(project): Ids<ProjectId>,
+) -> Answer<Json<Clients>> {
+    let clients: Vec<_> = http.app().find_client(&caller, project).await?.into_iter().collect();
+    Ok(Json(Clients { total: clients.len() as u64, clients }))
+}
+
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {

@@ -6,10 +6,12 @@ use std::thread;
 
 use futures_util::FutureExt;
 use rusqlite::config::DbConfig;
+use rusqlite::functions::FunctionFlags;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, ParamsFromIter, ToSql};
 use tokio::sync::mpsc;
 
+use super::checkpoint::Checkpoints;
 use super::commit::{self, Change};
 use super::conn::Link;
 use super::{Conn, QUEUE, Shared, TOGETHER, Value};
@@ -21,11 +23,13 @@ const STATEMENTS: usize = 128;
 pub(super) fn open_writer(path: &Path) -> Result<Conn> {
     let conn = Connection::open(path)?;
     // FULL: a commit that was acknowledged has reached the disk. Another process may hold the lock for a moment
-    // (`artel user add` beside a running server), so wait for it.
+    // (`artel user add` beside a running server), so wait for it. No commit brings the log into the file: see
+    // `super::checkpoint`.
     conn.execute_batch(
         "pragma busy_timeout = 10000;
          pragma journal_mode = wal;
          pragma synchronous = full;
+         pragma wal_autocheckpoint = 0;
          pragma foreign_keys = on;
          pragma temp_store = memory;
          pragma cache_size = -16384;",
@@ -48,7 +52,18 @@ pub(super) fn open_reader(path: &Path) -> Result<Conn> {
         "pragma busy_timeout = 10000; pragma query_only = on; pragma temp_store = memory;",
     )?;
     prepare_once(&conn)?;
+    lower_all(&conn)?;
     Ok(Conn::new(Link::Sqlite(conn)))
+}
+
+/// Its own `lower` knows no letter but the 26.
+fn lower_all(conn: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    conn.create_scalar_function("lower", 1, flags, |context| {
+        let text = context.get_raw(0).as_str_or_null()?;
+        Ok(text.map(str::to_lowercase))
+    })?;
+    Ok(())
 }
 
 /// Starts the thread that makes every change to the file. It ends when the last [`super::Db`] is dropped.
@@ -58,6 +73,7 @@ pub(super) fn spawn_writer(
     shared: Arc<Shared>,
 ) -> Result<mpsc::Sender<Box<dyn Change>>> {
     let (sender, mut queue) = mpsc::channel::<Box<dyn Change>>(QUEUE);
+    let mut checkpoints = Checkpoints::start(path.clone())?;
     thread::Builder::new()
         .name("artel-writer".to_owned())
         .spawn(move || {
@@ -74,6 +90,7 @@ pub(super) fn spawn_writer(
                 if without_waiting(commit::together(&mut conn, batch, &shared).map(Ok)).is_err() {
                     tracing::error!("a change waited for something other than its database");
                 }
+                checkpoints.count(&mut conn);
             }
         })
         .map_err(Error::internal)?;
