@@ -7,15 +7,18 @@ SHELL := bash
 
 KILLS  ?= 1000
 SEED   ?= 1
-ARTEL  := target/release/artel
-CRASH  := target/release/crash
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ARTEL  := $(TARGET)/release/artel
+CRASH  := $(TARGET)/release/crash
 DATA   ?= .artel
+# Tests at a time: they wait more than they compute.
+TESTS ?= $(shell echo $$(($$(nproc) + 1)))
 # The local embedding model; fetched once, beside the data of `make run`.
 WEIGHTS ?= $(DATA)/models/all-MiniLM-L6-v2
 # The command-line agents that tests drive; fetched once.
 CLIS ?= $(DATA)/clis
 # The peer of plans; fetched once, beside the program that measures.
-LANGGRAPH := target/release/langgraph
+LANGGRAPH := $(TARGET)/release/langgraph
 
 help: ## Show this list
 	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 8
@@ -35,7 +38,8 @@ test: setup page lint ## Everything that must hold before a change goes in
 	scripts/fetch-weights.sh $(WEIGHTS)
 	scripts/fetch-clis.sh $(CLIS)
 	ARTEL_TEST_WEIGHTS=$(abspath $(WEIGHTS)) ARTEL_TEST_CLIS=$(abspath $(CLIS)) \
-		scripts/with-docker.sh scripts/with-services.sh cargo nextest run --workspace
+		scripts/with-docker.sh scripts/with-services.sh cargo nextest run --workspace --test-threads $(TESTS)
+	cd web && ARTEL_BIN=$(abspath $(TARGET))/debug/artel npm run e2e
 
 page: web/dist/page/index.html ## Build the page, if it has changed
 
@@ -61,7 +65,7 @@ fmt: ## Format the code
 bench: setup ## Measure beside the peers, all in one run
 	cargo build --release -p artel -p artel-bench --features artel-bench/peers
 	@scripts/fetch-langgraph.sh $(LANGGRAPH) || echo "bench: going on without LangGraph"
-	scripts/with-services.sh target/release/artel-bench
+	scripts/with-services.sh $(TARGET)/release/artel-bench
 
 crash: setup ## The crash and race harness in full size, some 20 minutes (KILLS=1000 SEED=1)
 	cargo build --release -p artel -p artel-testkit -p artel-programs

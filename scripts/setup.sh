@@ -10,6 +10,7 @@ set -euo pipefail
 
 has() { command -v "$1" >/dev/null; }
 has_postgres() { has initdb || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+has_font() { [ -e "/usr/share/fonts/truetype/noto/$1.ttf" ]; }
 
 purpose=${1:-test}
 packages=()
@@ -22,6 +23,9 @@ if [ "$purpose" = test ]; then
   has pgrep || packages+=(procps)        # tests look for processes that were left
   has script || packages+=(bsdutils)     # a terminal for tests
   has faketime || packages+=(faketime)   # sets the server's clock, and no other
+  has chromium || packages+=(chromium)   # uses the page
+  has_font NotoSans-Regular || packages+=(fonts-noto-core) # every script, and emoji, to see on it
+  has_font NotoColorEmoji || packages+=(fonts-noto-color-emoji)
 fi
 has npm || packages+=(nodejs npm)        # builds the page; brings and runs the command-line agents
 has pip || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip) # brings the local model

@@ -4,6 +4,8 @@
 //! The program is the echo that comes with the server; told to, it answers with the moment at which it had the line. A
 //! task of an idle agent starts as it is made, and nothing is said to a program before that is on disk.
 
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -26,13 +28,17 @@ const GOAL: f64 = 1000.0;
 const SANDBOXES: [&str; 2] = ["bubblewrap", "none"];
 
 pub(crate) fn measure(place: &Place, report: &mut Report) -> Result<()> {
-    let beside = place.artel().parent().context("a program stands in a folder")?;
-    if !beside.join("line-agent").exists() {
+    let echo = place.artel().with_file_name("line-agent");
+    if !echo.exists() {
         let why = "line-agent is not beside the server: cargo build --release -p artel-programs";
         report.skip("message to a program", why);
         return Ok(());
     }
-    let path = format!("{},/usr/local/bin,/usr/bin,/bin", beside.display());
+    // In a folder of its own: one that holds a server's data is shown to no program.
+    let programs = place.at("programs");
+    fs::create_dir_all(&programs)?;
+    symlink(&echo, programs.join("line-agent"))?;
+    let path = format!("{},/usr/local/bin,/usr/bin,/bin", programs.display());
     let server = place.server("stdin").env("ARTEL_AGENT_SANDBOXES", "bubblewrap,none");
     let server = server.env("ARTEL_AGENT_PATH", &path).start()?;
     let (runtime, user) = (place::clients()?, server.client("bench")?);

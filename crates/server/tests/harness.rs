@@ -200,6 +200,6 @@ fn programs_under_kills() {
 /// CA-8.1, CA-8.2: many programs at once hear every message once, in order, and answer it.
 #[test]
 fn a_crowd_of_programs() {
-    let (artel, walls) = (ARTEL.into(), Walls::Both);
-    holds(&crowd::run(&crowd::Options { artel, agents: 10, messages: 10, walls }).unwrap());
+    let (artel, walls, rest) = (ARTEL.into(), Walls::Both, Duration::ZERO);
+    holds(&crowd::run(&crowd::Options { artel, agents: 10, messages: 10, walls, rest }).unwrap());
 }

@@ -117,13 +117,26 @@ pub(crate) async fn until_done<F: Future<Output = Result<Answer, reqwest::Error>
     }
 }
 
-/// The value below which a share of all lies; sorts.
+/// The smallest value that so many of a hundred do not pass; sorts.
 pub(crate) fn percentile(times: &mut [Duration], percent: usize) -> Duration {
     times.sort_unstable();
-    let at = (times.len() * percent / 100).min(times.len().saturating_sub(1));
+    let at = (times.len() * percent).div_ceil(100).saturating_sub(1);
     times.get(at).copied().unwrap_or_default()
 }
 
 pub(crate) fn per_second(count: u64, time: Duration) -> u128 {
     u128::from(count) * 1000 / time.as_millis().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_twenty_is_beyond_the_95th() {
+        let mut times: Vec<_> = (1..=20).rev().map(Duration::from_secs).collect();
+        let at = [50, 95, 99, 100].map(|percent| percentile(&mut times, percent).as_secs());
+        assert_eq!(at, [10, 19, 20, 20]);
+        assert_eq!(percentile(&mut [], 50), Duration::ZERO);
+    }
 }

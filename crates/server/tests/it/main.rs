@@ -17,6 +17,7 @@ mod conventions;
 mod events;
 mod memory;
 mod models;
+mod overview;
 mod page;
 mod plans;
 mod plans_terminal;

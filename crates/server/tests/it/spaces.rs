@@ -253,6 +253,9 @@ on_both_sides! {
         }
         alert(true).await;
         assert_eq!(figure(&ada, "artel_alerts_total{code=\"error_rate\"}").await, 1, "told once");
+        let past = ada.get(&format!("{project}/alerts")).await.unwrap().body;
+        let told: Vec<_> = past["alerts"].as_array().unwrap().iter().map(|it| it["resolved"].as_bool().unwrap()).collect();
+        assert_eq!((told, &past["alerts"][0]["code"]), (vec![true, false], &json!("error_rate")), "{past}");
     }
 
     /// WS-10.3: a task that is stuck, a queue that is full and a cache that overflows raise alerts: an event, a line in

@@ -373,6 +373,8 @@ fn crowd(options: &Crowd) -> Result<bool> {
         agents: options.agents,
         messages: options.messages,
         walls: options.sandbox.into(),
+        // Longer than anything is kept that nobody needs.
+        rest: Duration::from_secs(75),
     })?;
     print!("{outcome}");
     Ok(outcome.violations.is_empty())

@@ -34,6 +34,8 @@ pub struct Options {
     /// Of every agent, at most [`MOST_MESSAGES`].
     pub messages: usize,
     pub walls: Walls,
+    /// How long to wait at the end before memory is looked at once more.
+    pub rest: Duration,
 }
 
 /// What came of one agent's messages.
@@ -80,6 +82,8 @@ async fn crowd(artel: &Artel, options: &Options, word: &str) -> Result<Outcome> 
     }
     let (time, used) = (begin.elapsed(), census::used(artel.pid()?)?.saturating_sub(used));
     let after = artel.memory()?;
+    tokio::time::sleep(options.rest).await;
+    let rested = artel.memory()?;
     let mut all = Course::default();
     for (agent, course, starts) in talked {
         all.said += course.said;
@@ -92,7 +96,7 @@ async fn crowd(artel: &Artel, options: &Options, word: &str) -> Result<Outcome> 
     let figures = format!(
         "{} agents × {} messages: all started in {} ms; {messages} in {:.1} s ({}/s), {} µs of the server's CPU each; \
          POST to answer p50 {:.1} ms, p99 {:.1} ms; from a task's start to its echo in the log p50 {:.1} ms, p99 {:.1} ms; \
-         memory {} MiB alone, {} MiB with all, {} MiB at the end, {} MiB at most",
+         memory {} MiB alone, {} MiB with all, {} MiB at the end, {} MiB a while later, {} MiB at most",
         options.agents,
         options.messages,
         starting.as_millis(),
@@ -106,6 +110,7 @@ async fn crowd(artel: &Artel, options: &Options, word: &str) -> Result<Outcome> 
         alone / MIB,
         before / MIB,
         after / MIB,
+        rested / MIB,
         artel.peak_memory()? / MIB,
     );
     Ok(Outcome { name: "crowd", figures, violations: cut(all.violations) })

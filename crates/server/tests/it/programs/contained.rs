@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::House;
-use super::real::{CLAUDE, CODEX, Program, Team};
+use super::real::{CLAUDE, CODEX, DROID, GEMINI, Program, Team};
 use crate::Side;
 
 const UNTESTED: &[u8] = b"*** NOT TESTED IN DOCKER: run this by scripts/with-docker.sh\n";
@@ -157,4 +157,14 @@ async fn claude_code_in_a_container() {
 #[tokio::test(flavor = "multi_thread")]
 async fn codex_in_a_container() {
     works_inside(&CODEX).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gemini_cli_in_a_container() {
+    works_inside(&GEMINI).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn droid_in_a_container() {
+    works_inside(&DROID).await;
 }

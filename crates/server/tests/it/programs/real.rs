@@ -31,9 +31,9 @@ pub(super) const CLAUDE: Program =
     Program { kind: "claude-code", model: "claude-sonnet-4-5", base: "", remembers: true };
 pub(super) const CODEX: Program =
     Program { kind: "codex", model: "gpt-5.4", base: "/v1", remembers: true };
-const GEMINI: Program =
+pub(super) const GEMINI: Program =
     Program { kind: "gemini-cli", model: "gemini-2.5-pro", base: "", remembers: false };
-const DROID: Program =
+pub(super) const DROID: Program =
     Program { kind: "factory-droid", model: "stub-model", base: "/v1", remembers: true };
 
 /// A team on a server, with its model service.
