@@ -19,6 +19,11 @@ export function count(number: number): string {
   return `${(number / 1_000_000).toFixed(1)}M`;
 }
 
+/** So many of something: 1 message, 2 messages. */
+export function plural(number: number, word: string): string {
+  return `${count(number)} ${number === 1 ? word : `${word}s`}`;
+}
+
 export function bytes(number: number): string {
   if (number < 1024) return `${number} B`;
   if (number < 1024 ** 2) return `${(number / 1024).toFixed(1)} KiB`;

@@ -88,13 +88,18 @@ function chosen(): HTMLElement | null {
   return (document.activeElement as HTMLElement | null)?.closest<HTMLElement>("[data-item]") ?? null;
 }
 
+/** What stood after and before the chosen one: it may be gone by the next key, as what was decided is. */
+let around: { after?: HTMLElement | undefined; before?: HTMLElement | undefined } = {};
+
 function move(step: number): void {
   const all = items();
   const now = chosen();
-  const at = now ? all.indexOf(now) : step > 0 ? -1 : all.length;
-  const next = all[Math.max(0, Math.min(all.length - 1, at + step))];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
+  const beside = step > 0 ? around.after : around.before;
+  const at = now ? all.indexOf(now) + step : beside && all.includes(beside) ? all.indexOf(beside) : step > 0 ? 0 : all.length - 1;
+  const place = Math.max(0, Math.min(all.length - 1, at));
+  around = { after: all[place + 1], before: all[place - 1] };
+  all[place]?.focus();
+  all[place]?.scrollIntoView({ block: "nearest" });
 }
 
 function field(): HTMLElement | null {

@@ -1,6 +1,12 @@
 // Dark or light: what the system says, unless the person chose.
 export type Theme = "system" | "light" | "dark";
 
+export const THEMES: { theme: Theme; name: string }[] = [
+  { theme: "system", name: "As the system" },
+  { theme: "light", name: "Light" },
+  { theme: "dark", name: "Dark" },
+];
+
 const KEY = "artel.theme";
 
 class Choice {
@@ -13,9 +19,13 @@ class Choice {
     applyTheme();
   }
 
+  get name(): string {
+    return THEMES.find(({ theme }) => theme === this.theme)?.name ?? "";
+  }
+
   next(): void {
-    const order: Theme[] = ["system", "light", "dark"];
-    this.set(order[(order.indexOf(this.theme) + 1) % order.length] ?? "system");
+    const at = THEMES.findIndex(({ theme }) => theme === this.theme);
+    this.set(THEMES[(at + 1) % THEMES.length]?.theme ?? "system");
   }
 }
 

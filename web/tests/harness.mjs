@@ -8,12 +8,12 @@ import { chromium } from "playwright-core";
 import { SCRIPTS } from "./scripts.mjs";
 import { serve } from "./serving.mjs";
 
-const ARTEL = process.env.ARTEL_BIN ?? resolve(import.meta.dirname, "../../target/release/artel");
+export const ARTEL = process.env.ARTEL_BIN ?? resolve(import.meta.dirname, "../../target/release/artel");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 export const PASSWORD = "a password for tests";
-/** How long anything may take. The machine may be busy. */
-export const LONG = 30_000;
+/** When to give up. No measure of anything: the machine may be busy. */
+export const LONG = 60_000;
 
 /** A server with a user and, unless told otherwise, a project with a scripted team. */
 export class World {
@@ -38,7 +38,7 @@ export class World {
     world.run(["user", "add", "ada", "--admin", "--password-stdin"], `${PASSWORD}\n`);
     await world.up();
     world.server = `http://127.0.0.1:${world.port}`;
-    world.front = await serve(world.server, resolve(import.meta.dirname, "../dist/page"));
+    world.front = await serve(world.server);
     world.url = world.front.url;
     const { access_token } = await world.ask("POST", "/auth/login", { username: "ada", password: PASSWORD });
     world.token = access_token;
@@ -54,7 +54,10 @@ export class World {
   async up() {
     const log = openSync(join(this.data, "server.out"), "a");
     this.process = spawn(ARTEL, ["serve"], { env: this.environment, stdio: ["ignore", log, log] });
-    await until(async () => (await fetch(`http://127.0.0.1:${this.port}/ready`)).ok, "the server is ready");
+    await until(async () => {
+      if (this.process.exitCode !== null) throw new Error(readFileSync(join(this.data, "server.out"), "utf8").slice(-2000));
+      return (await fetch(`http://127.0.0.1:${this.port}/ready`)).ok;
+    }, "the server is ready");
   }
 
   /** As a power cut would. */
@@ -98,7 +101,7 @@ export class World {
       stdio: ["ignore", log, log],
     });
     this.children.push({ child, folder });
-    await until(async () => (await this.ask("GET", `/my/projects/${project}/client`)) !== null, "the client is there");
+    await until(async () => (await this.ask("GET", `/my/projects/${project}/clients`)).total === 1, "the client is there");
     return { folder, read: (name) => readFileSync(join(folder, name), "utf8") };
   }
 
@@ -117,27 +120,27 @@ export class World {
 export class Browser {
   static async start() {
     const browser = new Browser();
-    browser.chromium = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser.tabs = [];
+    browser.chromium = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS, timeout: LONG });
     return browser;
   }
 
-  /** A tab in a profile of its own; `faults` are its errors, `strangers` what it asked of other servers. */
-  async tab(world, { logIn = true, viewport = { width: 1280, height: 800 }, colorScheme = "light", ...more } = {}) {
-    const context = await this.chromium.newContext({ viewport, colorScheme, reducedMotion: "reduce", ...more });
-    if (logIn) await context.addInitScript((token) => localStorage.getItem("artel.token") ?? localStorage.setItem("artel.token", token), world.token);
-    return this.another(context, world);
-  }
-
-  async another(context, world) {
+  /**
+   * A tab in a profile of its own, or `beside` another in the same. `faults` are its errors but for those that are
+   * `excused`, `strangers` what it asked of other servers.
+   */
+  async tab(world, { logIn = true, beside = null, excused = null, viewport = { width: 1280, height: 800 }, colorScheme = "light", ...more } = {}) {
+    const context = beside?.context() ?? (await this.chromium.newContext({ viewport, colorScheme, reducedMotion: "reduce", ...more }));
+    if (logIn && !beside) await context.addInitScript((token) => localStorage.getItem("artel.token") ?? localStorage.setItem("artel.token", token), world.token);
     const page = await context.newPage();
     page.setDefaultTimeout(LONG);
     page.faults = [];
     page.strangers = [];
+    this.tabs.push(page);
     page.on("pageerror", (error) => page.faults.push(String(error)));
     page.on("console", (message) => {
       if (message.type() !== "error") return;
-      // Whether a client is connected can only be asked with a question whose "no" is a 404.
-      if (/404/.test(message.text()) && /\/client$/.test(message.location().url)) return;
+      if (excused?.test(message.text())) return;
       page.faults.push(`${message.text()} ${message.location().url}`);
     });
     page.on("request", (request) => {
@@ -145,6 +148,12 @@ export class Browser {
       if (!["data:", "blob:", "about:"].includes(url.protocol) && url.origin !== world.url) page.strangers.push(request.url());
     });
     return page;
+  }
+
+  async closeTabs() {
+    const contexts = new Set(this.tabs.map((tab) => tab.context()));
+    this.tabs = [];
+    for (const context of contexts) await context.close();
   }
 
   async stop() {
@@ -166,6 +175,21 @@ export async function until(check, what, time = LONG) {
   }
 }
 
+/** Seconds that the page's thread truly worked while something was done, whatever else the machine had to do meanwhile. */
+export async function measured(page, what, work) {
+  page.cdp ??= await page.context().newCDPSession(page);
+  await page.cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  const read = async () => Object.fromEntries((await page.cdp.send("Performance.getMetrics")).metrics.map((it) => [it.name, it.value]));
+  const start = await read();
+  const began = Date.now();
+  await work();
+  const end = await read();
+  const took = Object.fromEntries(["Script", "Layout", "Task"].map((name) => [name.toLowerCase(), end[`${name}Duration`] - start[`${name}Duration`]]));
+  const figures = Object.entries(took).map(([name, value]) => `${name} ${value.toFixed(2)} s`);
+  console.log(`# ${what}: ${figures.join(", ")} of ${((Date.now() - began) / 1000).toFixed(1)} s, heap ${(end.JSHeapUsedSize / 2 ** 20).toFixed(0)} MiB`);
+  return took;
+}
+
 /** Says something in the page, to one agent or to the team. */
 export async function say(page, text, agent = null) {
   await page.getByRole("combobox", { name: "To", exact: true }).selectOption(agent ? { label: agent } : "");
@@ -181,7 +205,7 @@ function paste(element, text) {
   element.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertFromPaste" }));
 }
 
-function ended(child, signal) {
+export function ended(child, signal) {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((done) => {
     child.once("exit", done);
@@ -189,13 +213,13 @@ function ended(child, signal) {
   });
 }
 
-function freePort() {
-  return new Promise((done, fail) => {
+/** Below those that the system gives to whoever asks for any: between two starts of a server nobody takes it. */
+export async function freePort() {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
     const server = createServer();
-    server.once("error", fail);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => done(port));
-    });
-  });
+    const free = await new Promise((done) => server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)));
+    await new Promise((done) => server.close(done));
+    if (free) return port;
+  }
 }

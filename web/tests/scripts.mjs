@@ -30,8 +30,8 @@ text = 'a b c d e f g h i j k l m n o p q r s t u v w x y z'
 pause_ms = 3000
 [[rules]]
 when = 'STREAM'
-text = 'one two three four five six seven eight nine ten eleven twelve **done streaming**'
-pause_ms = 150
+text = 'one two three four five six seven eight **done streaming**'
+pause_ms = 500
 [[rules]]
 when = 'SLOW'
 text = 'took its time: one two three four five six'

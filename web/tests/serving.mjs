@@ -1,15 +1,18 @@
-// The page and the server under one address. Once the binary serves the page itself, this only passes its address on.
+// The page and the server under one address: the page that the binary carries, or the one in the folder ARTEL_PAGE.
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
-import { extname, join, normalize } from "node:path";
+import { extname, join, normalize, resolve } from "node:path";
 
 const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 /** What the binary says, too: nothing from elsewhere, and no script that is not a file of ours. */
 export const POLICY = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
-export async function serve(server, folder) {
-  const front = await fetch(server).then((response) => response.text());
+/** With no folder named, a binary that carries a page serves it itself; one that was built without serves the page built here. */
+export async function serve(server) {
+  const named = process.env.ARTEL_PAGE;
+  const front = named ? "" : await fetch(server).then((response) => response.text());
   if (front.includes("assets/")) return { url: server, close: async () => {} };
+  const folder = resolve(named ?? join(import.meta.dirname, "../dist/page"));
   const target = new URL(server);
   const sockets = new Set();
   const http = createServer((incoming, outgoing) => {

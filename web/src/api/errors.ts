@@ -22,7 +22,7 @@ export class ApiError extends Error {
 }
 
 const REMEDIES: Record<string, string> = {
-  unreachable: "Check that the server runs (`artel up` or `artel serve`) and that this machine reaches it. The page tries again by itself.",
+  unreachable: "Check that the server runs (`artel up` or `artel serve`) and that this machine reaches it.",
   wrong_credentials: "Check the name and the password. `artel user add NAME` makes an account.",
   spent_ticket: "A log-in link works once, within ten minutes. Start `artel up` again for a new one, or log in with name and password.",
   token_expired: "Log in again; nothing is lost.",
@@ -90,6 +90,11 @@ export async function refusal(response: Response): Promise<ApiError> {
 
 export function unreachable(): ApiError {
   return new ApiError(0, "unreachable", "The server cannot be reached");
+}
+
+/** Nobody answered, or only somebody who says that the server is not up just now. */
+export function isAway(error: unknown): boolean {
+  return error instanceof ApiError && [0, 502, 503, 504].includes(error.status);
 }
 
 export function isAbort(error: unknown): boolean {

@@ -1590,6 +1590,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/my/approvals/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Says when something comes to wait for you, in whichever project, or goes: `approvals_changed` at first, and then at
+         *     every change. What has changed is in the list.
+         */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description Server-Sent Events */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "text/event-stream": components["schemas"]["ApprovalsChanged"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/my/approvals/{approval_id}": {
         parameters: {
             query?: never;
@@ -2028,6 +2085,59 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["Me"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/my/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Services of models that agents can be, and whether each can be used here. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ModelService"][];
                     };
                 };
                 /** @description No token, or not a good one */
@@ -4071,6 +4181,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/my/projects/{project_id}/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last alerts of the project, newest first, of the events that are kept. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    project_id: components["schemas"]["ProjectId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Alerts"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description There is no such thing, or it is not yours */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/my/projects/{project_id}/chat/sessions": {
         parameters: {
             query?: never;
@@ -4082,6 +4256,8 @@ export interface paths {
         get: {
             parameters: {
                 query?: {
+                    /** @description Only conversations with these words in their title or in what was said. */
+                    search?: string;
                     /** @description How many at most. */
                     limit?: number;
                     /** @description How many to skip. */
@@ -4346,7 +4522,7 @@ export interface paths {
         };
         options?: never;
         head?: never;
-        /** Give a conversation another title. */
+        /** Give a conversation another title, or pin it. */
         patch: {
             parameters: {
                 query?: never;
@@ -4359,7 +4535,7 @@ export interface paths {
             };
             requestBody: {
                 content: {
-                    "application/json": components["schemas"]["RenameSession"];
+                    "application/json": components["schemas"]["ChangeSession"];
                 };
             };
             responses: {
@@ -4976,6 +5152,70 @@ export interface paths {
                 };
             };
         };
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/my/projects/{project_id}/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The clients of the project that are connected: one, or none. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    project_id: components["schemas"]["ProjectId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Clients"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description There is no such thing, or it is not yours */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -6293,6 +6533,145 @@ export interface paths {
                 };
             };
         };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/my/projects/{project_id}/spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the project's tasks took, by day and by agent. */
+        get: {
+            parameters: {
+                query?: {
+                    /** @description So many days, today included. Events are kept for 30 days, unless the server is set otherwise. */
+                    days?: number;
+                };
+                header?: never;
+                path: {
+                    project_id: components["schemas"]["ProjectId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Spending"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description There is no such thing, or it is not yours */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/my/projects/{project_id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What every agent of the project is doing. */
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    project_id: components["schemas"]["ProjectId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Statuses"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description There is no such thing, or it is not yours */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7690,6 +8069,9 @@ export interface components {
             question: string;
             task_id?: components["schemas"]["TaskId"] | null;
         };
+        AgentSpent: components["schemas"]["Spent"] & {
+            agent_id: components["schemas"]["AgentId"];
+        };
         /** @enum {string} */
         AgentStatus: "ready" | "busy" | "error";
         /** @description An agent joined, changed or left. */
@@ -7728,6 +8110,13 @@ export interface components {
             detail: string;
             /** @description The trouble is over. */
             resolved: boolean;
+        };
+        /** @description Something that was wrong with the project's space, or no longer is. */
+        AlertView: components["schemas"]["Alert"] & {
+            timestamp: components["schemas"]["Timestamp"];
+        };
+        Alerts: {
+            alerts: components["schemas"]["AlertView"][];
         };
         /** @description Something that need not be asked in this project. */
         AllowTool: {
@@ -7874,6 +8263,11 @@ export interface components {
             /** Format: int64 */
             total: number;
         };
+        /** @description What is told when something comes to wait for you, or goes. */
+        ApprovalsChanged: {
+            /** @description How much waits now. */
+            pending: number;
+        };
         /** @description A yes, or an answer to a question. */
         Approve: {
             /**
@@ -7923,6 +8317,13 @@ export interface components {
          * @example fix_bug
          */
         Capability: string;
+        /** @description What is to change about a conversation; what is not named stays. */
+        ChangeSession: {
+            /** @description Whether its owner wants it at hand. */
+            pinned?: boolean | null;
+            /** @example The slow build */
+            title?: string | null;
+        };
         /** @description What a clean-up came to. */
         CleanedUp: {
             /**
@@ -7969,6 +8370,13 @@ export interface components {
          * @example 0198c5a2-7d3e-7cc1-9a4e-0f7c5f1c2ab3
          */
         ClientId: string;
+        /** @description Clients on the machines of the project's user. */
+        Clients: {
+            /** @description The one that is active; empty when there is none. */
+            clients: components["schemas"]["Client"][];
+            /** Format: int64 */
+            total: number;
+        };
         /** @description Either. */
         Confirm: {
             /**
@@ -8041,6 +8449,10 @@ export interface components {
              * @example agent
              */
             source: string;
+        };
+        DaySpent: components["schemas"]["Spent"] & {
+            /** @example 2026-03-14 */
+            day: string;
         };
         /**
          * @description What a person may answer.
@@ -8446,6 +8858,21 @@ export interface components {
             /** @example developer */
             role?: string;
         };
+        /** @description A service of models, or the scripts that stand in for one. */
+        ModelService: {
+            /** @description Where it is, what to set to have it, or what is wrong with what was set. */
+            detail: string;
+            /** @description Whether names without a provider go there. */
+            is_default: boolean;
+            /** @description Models that are known by name, which are those with a known price; a service has more. */
+            models: string[];
+            /**
+             * @description What names of its models begin with.
+             * @example anthropic
+             */
+            provider: string;
+            status: components["schemas"]["Readiness"];
+        };
         MyLimits: {
             /**
              * Format: int32
@@ -8836,14 +9263,8 @@ export interface components {
             /** Format: double */
             min: number;
         };
-        Readiness: {
-            reasons: string[];
-            /**
-             * @description `ready`, `degraded` (takes requests, but something is missing) or `not_ready`.
-             * @example ready
-             */
-            status: string;
-        };
+        /** @enum {string} */
+        Readiness: "ready" | "not_configured" | "broken";
         Reason: {
             /** @example stuck_task */
             code: string;
@@ -8867,11 +9288,6 @@ export interface components {
              * @example Not on a Friday
              */
             reason?: string | null;
-        };
-        /** @description Another title for a conversation. */
-        RenameSession: {
-            /** @example The slow build */
-            title: string;
         };
         /** @description What a reset came to. */
         Reset: {
@@ -9051,6 +9467,8 @@ export interface components {
             id: components["schemas"]["SessionId"];
             /** Format: int64 */
             message_count: number;
+            /** @description Its owner wants it at hand. */
+            pinned: boolean;
             /**
              * @description Empty until the first message gives one.
              * @example Why is the build slow?
@@ -9135,6 +9553,38 @@ export interface components {
             spaces: components["schemas"]["SpaceView"][];
             /** Format: int64 */
             total: number;
+        };
+        /** @description What was spent, and on what. */
+        Spending: {
+            /** @description Agents that spent something, the most expensive first; those that are gone, too. */
+            agents: components["schemas"]["AgentSpent"][];
+            /** @description Days on which something was spent, oldest first, in UTC. */
+            days: components["schemas"]["DaySpent"][];
+            /** @description Nothing before this is counted. */
+            since: components["schemas"]["Timestamp"];
+            total: components["schemas"]["Spent"];
+        };
+        /** @description What tasks took. */
+        Spent: {
+            /**
+             * Format: double
+             * @description In US dollars, of all tasks whose price is known.
+             */
+            cost: number;
+            /** Format: int64 */
+            input_tokens: number;
+            /** Format: int64 */
+            output_tokens: number;
+            /** Format: int64 */
+            tasks: number;
+            /**
+             * Format: int64
+             * @description Tasks of models that have no known price.
+             */
+            unpriced: number;
+        };
+        Statuses: {
+            agents: components["schemas"]["AgentStatusView"][];
         };
         /** @description Why the stream ends. */
         StreamError: {

@@ -1,6 +1,7 @@
 // Server-Sent Events over fetch, so that the token travels in a header; cut off, it goes on where it was.
 import { pause, raw } from "./client";
 import { ApiError, isAbort } from "./errors";
+import { backoff } from "./reading";
 
 export interface Frame {
   id: string | null;
@@ -61,7 +62,6 @@ export interface Follower {
 
 /** The server says a word every 15 s or so; a line that is silent for much longer is dead. */
 const SILENCE = 50_000;
-const LONGEST_PAUSE = 10_000;
 
 /** Follows a stream until the signal ends it. Each numbered frame is given out once. */
 export async function follow(what: Follower): Promise<void> {
@@ -72,6 +72,7 @@ export async function follow(what: Follower): Promise<void> {
     const attempt = new AbortController();
     const leave = () => attempt.abort();
     what.signal.addEventListener("abort", leave);
+    const watchdog = new Watchdog(leave);
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (last !== null) headers["last-event-id"] = last;
@@ -79,7 +80,7 @@ export async function follow(what: Follower): Promise<void> {
       failures = 0;
       what.link?.("live");
       what.opened?.(last !== null);
-      await read(response, attempt, (frames) => {
+      await read(response, watchdog, (frames) => {
         const fresh = frames.filter((frame) => {
           if (frame.id === null) return true;
           // Should a proxy ever replay something, it is not shown twice.
@@ -98,33 +99,44 @@ export async function follow(what: Follower): Promise<void> {
       }
       if (!isAbort(error)) failures += 1;
     } finally {
+      watchdog.stop();
       what.signal.removeEventListener("abort", leave);
       attempt.abort();
     }
     if (what.signal.aborted) return;
     what.link?.("lost");
-    // A little chance keeps a hundred pages from coming back in the same instant.
-    const wait = Math.min(LONGEST_PAUSE, 250 * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2);
-    await pause(wait, what.signal).catch(() => {});
+    await pause(backoff(failures), what.signal).catch(() => {});
   }
 }
 
-async function read(response: Response, attempt: AbortController, give: (frames: Frame[]) => void): Promise<void> {
+async function read(response: Response, watchdog: Watchdog, give: (frames: Frame[]) => void): Promise<void> {
   const reader = response.body?.getReader();
   if (!reader) return;
   const decoder = new TextDecoder();
   const parser = new Parser();
-  let watchdog = setTimeout(() => attempt.abort(), SILENCE);
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      clearTimeout(watchdog);
-      watchdog = setTimeout(() => attempt.abort(), SILENCE);
-      const frames = parser.push(decoder.decode(value, { stream: true }));
-      if (frames.length > 0) give(frames);
-    }
-  } finally {
-    clearTimeout(watchdog);
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    watchdog.heard();
+    const frames = parser.push(decoder.decode(value, { stream: true }));
+    if (frames.length > 0) give(frames);
+  }
+}
+
+/** Calls when nothing was heard for too long, be it the answer itself or what comes by it. */
+class Watchdog {
+  private timer: ReturnType<typeof setTimeout>;
+
+  constructor(private readonly call: () => void) {
+    this.timer = setTimeout(call, SILENCE);
+  }
+
+  heard(): void {
+    this.stop();
+    this.timer = setTimeout(this.call, SILENCE);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
   }
 }

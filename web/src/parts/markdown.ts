@@ -25,6 +25,21 @@ export function tree(text: string): Node[] {
   return build(markdown.parse(text, {}));
 }
 
+/**
+ * The end of a text that is still being written: at least `most` characters of it, from the beginning of a block, and
+ * fenced if it was cut out of a fence. It begins anew only after every `most` characters, so that what is shown stands
+ * still in between.
+ */
+export function ending(text: string, most: number): string {
+  if (text.length < 3 * most) return text;
+  const about = (Math.floor(text.length / most) - 1) * most;
+  const before = text.slice(about - most, about);
+  const after = (mark: string) => (before.includes(mark) ? about - most + before.lastIndexOf(mark) + mark.length : null);
+  const from = after("\n\n") ?? after(" ") ?? about;
+  const fences = text.slice(0, from).match(/^```/gm)?.length ?? 0;
+  return (fences % 2 === 1 ? "```\n" : "") + text.slice(from);
+}
+
 /** Where a link may lead: the web and the post, nothing that runs or loads here. */
 export function safeAddress(address: string | null | undefined): string | null {
   if (!address) return null;

@@ -1,8 +1,10 @@
 // One conversation: what was said, what is being written, and what it took.
 import { address, api, once, raw } from "../api/client";
-import { isAbort } from "../api/errors";
+import { ApiError, isAbort } from "../api/errors";
+import { Reading } from "../api/reading";
 import type { Envelope, Message, PlanView } from "../api/types";
 import type { ProjectState } from "./project.svelte";
+import { keepTyped } from "./typed";
 
 /** An answer while it is written. */
 export interface Draft {
@@ -38,6 +40,10 @@ export class Conversation {
 
   private readonly leave: () => void;
   private readonly ending = new AbortController();
+  private readonly reading = new Reading(
+    (signal) => this.read(signal),
+    (error) => (this.error = error),
+  );
   /** Deltas come faster than anybody reads: they are gathered and shown once a frame. */
   private readonly gathered = new Map<string, string>();
   private frame = 0;
@@ -60,6 +66,7 @@ export class Conversation {
   close(): void {
     this.leave();
     this.ending.abort();
+    this.reading.stop();
     cancelAnimationFrame(this.frame);
     if (this.planTimer) clearTimeout(this.planTimer);
   }
@@ -82,26 +89,27 @@ export class Conversation {
     return this.messages.length < this.total;
   }
 
-  async load(): Promise<void> {
-    try {
-      const signal = this.ending.signal;
-      const of = "/my/projects/{project_id}/chat/sessions/{session_id}";
-      const { message_count } = await api.get(of, { path: this.path, signal });
-      const query = { limit: PAGE, offset: Math.max(0, message_count - PAGE) };
-      const page = await api.get(`${of}/messages`, { path: this.path, query, signal });
-      const found = new Set(page.messages.map((message) => message.id));
-      // What came by the stream while this was read stays.
-      const last = page.messages.at(-1)?.timestamp ?? "";
-      const newer = this.messages.filter((message) => !found.has(message.id) && message.timestamp >= last);
-      this.messages = [...page.messages, ...newer];
-      this.total = Math.max(page.total, query.offset + this.messages.length);
-      for (const message of this.messages) this.answered(message);
-      this.loaded = true;
-      this.error = null;
-      await Promise.all([this.loadPlans(), this.findWork()]);
-    } catch (error) {
-      if (!isAbort(error)) this.error = error;
-    }
+  load(): Promise<void> {
+    return this.reading.anew();
+  }
+
+  private async read(signal: AbortSignal): Promise<void> {
+    const of = "/my/projects/{project_id}/chat/sessions/{session_id}";
+    const { message_count } = await api.get(of, { path: this.path, signal });
+    const query = { limit: PAGE, offset: Math.max(0, message_count - PAGE) };
+    const page = await api.get(`${of}/messages`, { path: this.path, query, signal });
+    const found = new Set(page.messages.map((message) => message.id));
+    // What came by the stream while this was read stays, and so do older ones that reach up to these.
+    const last = page.messages.at(-1)?.timestamp ?? "";
+    const newer = this.messages.filter((message) => !found.has(message.id) && message.timestamp >= last);
+    const joint = this.messages.findIndex((message) => message.id === page.messages[0]?.id);
+    const older = this.messages.slice(0, Math.max(0, joint));
+    this.messages = [...older, ...page.messages, ...newer];
+    this.total = Math.max(page.total, query.offset + page.messages.length + newer.length);
+    for (const message of this.messages) this.answered(message);
+    this.loaded = true;
+    this.error = null;
+    await Promise.all([this.loadPlans(signal), this.findWork(signal)]);
   }
 
   async loadOlder(): Promise<void> {
@@ -149,6 +157,8 @@ export class Conversation {
       return true;
     } catch (error) {
       sending.error = error;
+      // The page goes to the door: after that, it is in the field again.
+      if (error instanceof ApiError && error.status === 401) keepTyped(this.id, sending.content);
       return false;
     } finally {
       request.abort();
@@ -181,32 +191,29 @@ export class Conversation {
     if (message.role !== "user" && message.task_id) this.drop(message.task_id);
   }
 
-  private async loadPlans(): Promise<void> {
+  private async loadPlans(signal: AbortSignal): Promise<void> {
     const page = await api.get("/my/projects/{project_id}/plans", {
       path: { project_id: this.project.id },
       query: { session_id: this.id, limit: 50 },
-      signal: this.ending.signal,
+      signal,
     });
-    await Promise.all(page.plans.slice(0, 10).map((plan) => this.loadPlan(plan.id)));
+    await Promise.all(page.plans.slice(0, 10).map((plan) => this.loadPlan(plan.id, signal)));
   }
 
-  private async loadPlan(plan_id: string): Promise<void> {
-    const plan = await api.get("/my/projects/{project_id}/plans/{plan_id}", {
-      path: { project_id: this.project.id, plan_id },
-      signal: this.ending.signal,
-    });
+  private async loadPlan(plan_id: string, signal = this.ending.signal): Promise<void> {
+    const plan = await api.get("/my/projects/{project_id}/plans/{plan_id}", { path: { project_id: this.project.id, plan_id }, signal });
     this.plans = { ...this.plans, [plan_id]: plan };
   }
 
   /** Opened in the middle of an answer: whose it is, and how far. */
-  private async findWork(): Promise<void> {
+  private async findWork(signal: AbortSignal): Promise<void> {
     const answered = new Set(this.messages.filter((it) => it.role !== "user").map((it) => it.task_id));
     const open = this.messages.slice(-5).filter((it) => it.role === "user" && it.task_id && !answered.has(it.task_id));
     for (const { task_id } of open) {
       if (!task_id || this.drafts[task_id]) continue;
       const task = await api.get("/my/projects/{project_id}/tasks/{task_id}", {
         path: { project_id: this.project.id, task_id },
-        signal: this.ending.signal,
+        signal,
       });
       const over = ["completed", "failed", "cancelled"].includes(task.status);
       if (!over) this.draft(task_id, task.agent_id, false, null);

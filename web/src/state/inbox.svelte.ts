@@ -8,10 +8,8 @@ import { session } from "./session.svelte";
 
 export type Decision = "approve" | "reject";
 
-/** There is no stream over all projects, so those that are not open are asked about now and then. */
+/** Elsewhere than in the inbox, projects that are not open are asked about now and then. */
 const EVERY = 10_000;
-/** A browser opens six connections to a server; the inbox takes no more than these for projects with something open. */
-const STREAMS = 2;
 /** What was decided stays to be seen for so long. */
 const LINGER = 20_000;
 
@@ -28,9 +26,8 @@ class Inbox {
   private timer: ReturnType<typeof setInterval> | null = null;
   private watched: ProjectState | null = null;
   private unlisten: (() => void) | null = null;
-  private readonly streams = new Map<string, AbortController>();
-  /** The inbox itself is looked at. */
-  private looking = false;
+  /** Of what waits in all projects, while the inbox itself is looked at. */
+  private stream: AbortController | null = null;
 
   start(): void {
     if (this.timer) return;
@@ -55,9 +52,17 @@ class Inbox {
     this.unlisten = project?.listen({ event: (event) => this.heard(event), reread: () => void this.load() }) ?? null;
   }
 
+  /** A browser opens six connections to a server for all its tabs, so this one is only there while it is looked at. */
   look(looking: boolean): void {
-    this.looking = looking;
-    this.follow();
+    if (looking === (this.stream !== null)) return;
+    this.stream?.abort();
+    this.stream = looking ? new AbortController() : null;
+    if (!this.stream) return;
+    void follow({
+      url: "/my/approvals/events",
+      signal: this.stream.signal,
+      frames: () => void this.load(),
+    });
   }
 
   projectName(id: string): string {
@@ -78,7 +83,6 @@ class Inbox {
       if (found.some((it) => !this.projects.some((project) => project.id === it.project_id)) || !this.loaded) await this.loadProjects();
       this.loaded = true;
       this.error = null;
-      this.follow();
     } catch (error) {
       this.error = error;
     }
@@ -155,33 +159,6 @@ class Inbox {
     if (this.permission !== "granted" || !document.hidden) return;
     const title = approval.type === "question" ? "An agent asks you" : `A ${approval.type} waits for you`;
     new Notification(title, { body: headline(approval), tag: approval.id });
-  }
-
-  /** While the inbox is looked at, projects with something open are followed as they happen. */
-  private follow(): void {
-    const wanted = this.looking
-      ? [...new Set(this.pending.map((it) => it.project_id))].filter((id) => id !== this.watched?.id).slice(0, STREAMS)
-      : [];
-    for (const [id, stream] of this.streams) {
-      if (wanted.includes(id)) continue;
-      stream.abort();
-      this.streams.delete(id);
-    }
-    for (const id of wanted) {
-      if (this.streams.has(id)) continue;
-      const ending = new AbortController();
-      this.streams.set(id, ending);
-      void follow({
-        url: `/my/projects/${encodeURIComponent(id)}/events`,
-        signal: ending.signal,
-        frames: (frames) => {
-          for (const frame of frames) {
-            if (frame.event.startsWith("approval_")) this.heard(JSON.parse(frame.data) as Envelope);
-          }
-        },
-        refused: () => this.streams.delete(id),
-      });
-    }
   }
 }
 

@@ -1,6 +1,6 @@
 // One plan as it goes on: its tasks, what each says, and the verbs there are for it.
 import { api } from "../api/client";
-import { isAbort } from "../api/errors";
+import { Reading } from "../api/reading";
 import type { Envelope, PlanTask, PlanView } from "../api/types";
 import type { ProjectState } from "./project.svelte";
 
@@ -14,7 +14,10 @@ export class PlanState {
   error = $state.raw<unknown>(null);
 
   private readonly leave: () => void;
-  private readonly ending = new AbortController();
+  private readonly reading = new Reading(
+    (signal) => this.look(signal),
+    (error) => (this.error = error),
+  );
   private timer: ReturnType<typeof setTimeout> | null = null;
   private took = 0;
   private read = 0;
@@ -29,7 +32,7 @@ export class PlanState {
 
   close(): void {
     this.leave();
-    this.ending.abort();
+    this.reading.stop();
     if (this.timer) clearTimeout(this.timer);
   }
 
@@ -37,14 +40,14 @@ export class PlanState {
     return { project_id: this.project.id, plan_id: this.id };
   }
 
-  async load(): Promise<void> {
+  load(): Promise<void> {
+    return this.reading.anew();
+  }
+
+  private async look(signal: AbortSignal): Promise<void> {
     const began = performance.now();
-    try {
-      this.plan = await api.get("/my/projects/{project_id}/plans/{plan_id}", { path: this.path, signal: this.ending.signal });
-      this.error = null;
-    } catch (error) {
-      if (!isAbort(error)) this.error = error;
-    }
+    this.plan = await api.get("/my/projects/{project_id}/plans/{plan_id}", { path: this.path, signal });
+    this.error = null;
     this.read = performance.now();
     this.took = this.read - began;
   }

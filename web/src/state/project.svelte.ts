@@ -1,6 +1,6 @@
 // The project that is open: its team and its conversations, kept true by its stream of events.
 import { all, api } from "../api/client";
-import { ApiError, isAbort } from "../api/errors";
+import { Reading } from "../api/reading";
 import { type Frame, type Link, follow } from "../api/stream";
 import type { Agent, AgentStatusView, Client, Envelope, Project, Session } from "../api/types";
 import { clock } from "./clock.svelte";
@@ -19,8 +19,6 @@ export interface Follower {
 const AWAY = 30_000;
 /** How often agents at work are asked what they do, in milliseconds: a server counts what it is asked. */
 const EVERY = 8000;
-/** More agents than this are not each asked what they do. */
-const ASKED = 30;
 
 export class ProjectState {
   project = $state.raw<Project | null>(null);
@@ -40,9 +38,11 @@ export class ProjectState {
   private stream: AbortController | null = null;
   private last: string | null = null;
   private away: ReturnType<typeof setTimeout> | null = null;
-  private readonly stale = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | null = null;
-  private failing = false;
+  private readonly reading = new Reading(
+    (signal) => this.read(signal),
+    (error) => (this.error = error),
+  );
   private refreshed = 0;
 
   constructor(readonly id: string) {
@@ -52,6 +52,7 @@ export class ProjectState {
 
   close(): void {
     this.ending.abort();
+    this.reading.stop();
     this.stream?.abort();
     if (this.timer) clearTimeout(this.timer);
     if (this.away) clearTimeout(this.away);
@@ -121,54 +122,40 @@ export class ProjectState {
     this.link = link;
   }
 
-  async load(): Promise<void> {
-    try {
-      const [project] = await Promise.all([
-        api.get("/my/projects/{project_id}", { path: this.path }),
-        this.loadAgents(),
-        this.loadSessions(),
-        this.loadClient(),
-      ]);
-      this.project = project;
-      this.loaded = true;
-      this.error = null;
-    } catch (error) {
-      if (isAbort(error) || this.ending.signal.aborted) return;
-      this.error = error;
-      // The stream stood a moment ago: try again rather than leave half a page.
-      if (error instanceof ApiError && error.status === 0 && !this.failing) {
-        this.failing = true;
-        setTimeout(() => {
-          this.failing = false;
-          if (!this.ending.signal.aborted) void this.load();
-        }, 1500);
-      }
-    }
+  load(): Promise<void> {
+    return this.reading.anew();
   }
 
-  async loadAgents(): Promise<void> {
+  private async read(signal: AbortSignal): Promise<void> {
+    const [project] = await Promise.all([
+      api.get("/my/projects/{project_id}", { path: this.path, signal }),
+      this.loadAgents(signal),
+      this.loadSessions(signal),
+      this.loadClient(signal),
+    ]);
+    this.project = project;
+    this.loaded = true;
+    this.error = null;
+  }
+
+  async loadAgents(signal = this.ending.signal): Promise<void> {
     this.agents = await all(async (limit, offset) => {
-      const page = await api.get("/my/projects/{project_id}/agents", { path: this.path, query: { limit, offset } });
+      const page = await api.get("/my/projects/{project_id}/agents", { path: this.path, query: { limit, offset }, signal });
       return { items: page.agents, total: page.total };
     });
-    for (const agent of this.agents.slice(0, ASKED)) this.stale.add(agent.id);
     this.refresh(0);
   }
 
-  async loadSessions(): Promise<void> {
+  private async loadSessions(signal: AbortSignal): Promise<void> {
     this.sessions = await all(async (limit, offset) => {
-      const page = await api.get("/my/projects/{project_id}/chat/sessions", { path: this.path, query: { limit, offset } });
+      const page = await api.get("/my/projects/{project_id}/chat/sessions", { path: this.path, query: { limit, offset }, signal });
       return { items: page.sessions, total: page.total };
     });
   }
 
-  private async loadClient(): Promise<void> {
-    try {
-      this.client = await api.get("/my/projects/{project_id}/client", { path: this.path });
-    } catch (error) {
-      if (!(error instanceof ApiError && error.code === "no_client")) throw error;
-      this.client = null;
-    }
+  private async loadClient(signal = this.ending.signal): Promise<void> {
+    const { clients } = await api.get("/my/projects/{project_id}/clients", { path: this.path, signal });
+    this.client = clients[0] ?? null;
   }
 
   private take(frames: Frame[]): void {
@@ -255,26 +242,21 @@ export class ProjectState {
       const status = running === 0 ? otherwise : running >= doing.concurrency_limit ? "busy" : "processing";
       this.doing[agent] = { ...doing, running, status };
     }
-    this.stale.add(agent);
     this.refresh(Math.max(1500, EVERY - (Date.now() - this.refreshed)));
   }
 
-  /** Asks what those agents do of whom something was heard, a moment later and together. */
+  /** Asks what the agents do, a moment later and of all of them. */
   private refresh(wait: number): void {
     if (this.timer) return;
     this.timer = setTimeout(() => {
       this.timer = null;
       this.refreshed = Date.now();
-      const agents = [...this.stale];
-      this.stale.clear();
-      for (const agent_id of agents) {
-        api.get("/my/projects/{project_id}/agents/{agent_id}/status", { path: { ...this.path, agent_id } }).then(
-          (status) => {
-            this.doing[agent_id] = status;
-          },
-          () => {},
-        );
-      }
+      api.get("/my/projects/{project_id}/status", { path: this.path }).then(
+        ({ agents }) => {
+          this.doing = Object.fromEntries(agents.map((status) => [status.agent_id, status]));
+        },
+        () => {},
+      );
     }, wait);
   }
 }

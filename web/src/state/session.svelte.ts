@@ -42,6 +42,8 @@ class Session {
 
   logOut(): void {
     localStorage.removeItem(KEY);
+    // What was typed is nobody else's to see.
+    sessionStorage.clear();
     this.reason = null;
     this.take(null);
   }

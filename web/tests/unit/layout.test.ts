@@ -31,7 +31,19 @@ describe("layout", () => {
   });
 
   it("marks the longest chain alone", () => {
-    expect(drawing.edges.filter((edge) => edge.critical).map((edge) => edge.from.task + edge.to.task)).toEqual(["ad", "de"]);
+    expect(drawing.edges.filter((edge) => edge.critical).map((edge) => edge.from + edge.to)).toEqual(["ad", "de"]);
+  });
+
+  it("leads what passes a level between its boxes, and all of one task on one lane", () => {
+    const far = layout({ levels: [["a", "b"], ["c"], ["d", "e"]], edges: [{ from: "a", to: "c" }, { from: "b", to: "d" }, { from: "b", to: "e" }, { from: "c", to: "d" }], critical_path: [] });
+    const box = far.tasks.find((it) => it.task === "c")!;
+    const lanes = ["d", "e"].map((to) => {
+      const path = far.edges.find((edge) => edge.from === "b" && edge.to === to)!.path;
+      return Number(new RegExp(`${box.x} ([\\d.]+)h${BOX.width}`).exec(path)?.[1]);
+    });
+    expect(lanes[0]).toBe(lanes[1]);
+    expect(lanes[0]).toBeGreaterThan(box.y + BOX.height);
+    expect(lanes[0]).toBeLessThan(far.height);
   });
 
   it("bears a plan without tasks", () => {

@@ -1,6 +1,6 @@
 // Markdown becomes data, and nothing of it can load or run.
 import { describe, expect, it } from "vitest";
-import { type Node, safeAddress, tree } from "../../src/parts/markdown";
+import { ending, type Node, safeAddress, tree } from "../../src/parts/markdown";
 import { HOSTILE } from "../scripts.mjs";
 
 function all(nodes: Node[]): Node[] {
@@ -35,5 +35,27 @@ describe("safeAddress", () => {
   });
   it.each(["https://example.org/a?b#c", "http://x", "mailto:ada@example.org"])("takes %s", (address) => {
     expect(safeAddress(address)).toBe(address);
+  });
+});
+
+describe("ending", () => {
+  it("is all of a short text", () => {
+    expect(ending("short", 10)).toBe("short");
+  });
+
+  it("begins with a block, stays fenced, and does not grow with the text", () => {
+    const words = "word ".repeat(30);
+    expect(ending(`${words}\n\nblock ${"x".repeat(120)}`, 60).startsWith("block x")).toBe(true);
+    expect(ending(`${words}\n\n\`\`\`js\n${"a\n\nb\n".repeat(80)}`, 60)).toMatch(/^```\n/);
+    for (const text of ["word ".repeat(1000), "x".repeat(5000), "a\n\n".repeat(1000)]) {
+      expect(ending(text, 100).length).toBeLessThan(310);
+      expect(ending(text, 100).length).toBeGreaterThanOrEqual(100);
+    }
+  });
+
+  it("stands still while it is written", () => {
+    const text = "some words and more of them ".repeat(500);
+    const beginnings = new Set(Array.from({ length: 1000 }, (_, at) => text.length - ending(text.slice(0, 10_000 + at), 3000).length - (text.length - 10_000 - at)));
+    expect(beginnings.size).toBeLessThanOrEqual(2);
   });
 });

@@ -7,10 +7,9 @@ import { count, money, span } from "../../src/format";
 import { lines } from "../../src/parts/diff";
 import { matches } from "../../src/parts/matching";
 import { BadForm, read, words, write } from "../../src/views/agents/form";
-import { LogLines } from "../../src/views/agents/lines";
+import { leftOut, LogLines, withGaps } from "../../src/views/agents/lines";
 import { fileName, written } from "../../src/views/conversation/exporting";
 import { spent } from "../../src/views/conversation/spent";
-import { Past } from "../../src/views/health/past";
 
 const usage = { model: "m", input_tokens: 10, cached_tokens: 0, output_tokens: 5, estimated: false, cost: 0.5 };
 
@@ -51,17 +50,6 @@ describe("what was spent", () => {
     const plans = [{ id: "p", actual_cost: 2, unpriced: false, tasks: [{ usage }, { usage: null }] }] as unknown as PlanView[];
     expect(spent(messages, plans)).toEqual({ tokens: 30, cost: 2.5, unpriced: false });
   });
-
-  it("is gathered from events by day and agent", () => {
-    const past = new Past();
-    const done = { event_type: "task_completed", session_id: null, payload: { agent_id: "a", usage } };
-    past.add({ ...done, timestamp: "2026-01-01T10:00:00Z" });
-    past.add({ ...done, timestamp: "2026-01-02T10:00:00Z" });
-    past.add({ event_type: "alert", session_id: null, timestamp: "2026-01-02T11:00:00Z", payload: { code: "c", detail: "d", resolved: false } });
-    expect([...past.byDay.keys()]).toEqual(["2026-01-01", "2026-01-02"]);
-    expect(past.byAgent.get("a")).toEqual({ cost: 1, tokens: 30, tasks: 2 });
-    expect(past.troubles).toHaveLength(1);
-  });
 });
 
 describe("the rest", () => {
@@ -91,5 +79,20 @@ describe("the rest", () => {
     const log = new LogLines(10);
     for (let number = 1; number <= 100; number += 1) log.add({ number, line: "", stream: "stdout", timestamp: "" });
     expect(log.all().map((line) => line.number)).toEqual([91, 92, 93, 94, 95, 96, 97, 98, 99, 100]);
+  });
+
+  it("tells what is missing in a log, and closes gaps with what comes late", () => {
+    const log = new LogLines();
+    const add = (...numbers: number[]) => numbers.forEach((number) => log.add({ number, line: `${number}`, stream: "stdout", timestamp: "" }));
+    const told = () => withGaps(log.all()).map((row) => ("left" in row ? `${row.left} from ${row.number}` : row.line));
+    add(5, 6, 7);
+    expect(told()).toEqual(["5", "6", "7"]);
+    add(10, 20);
+    expect(told()).toEqual(["5", "6", "7", "2 from 8", "10", "9 from 11", "20"]);
+    expect(leftOut(log.all())).toBe(11);
+    add(19, 20, 21, 22, 20, 9);
+    add(23);
+    expect(told()).toEqual(["5", "6", "7", "1 from 8", "9", "10", "8 from 11", "19", "20", "21", "22", "23"]);
+    expect(leftOut([])).toBe(0);
   });
 });
