@@ -117,6 +117,11 @@ impl Agent<'_> {
                 self.say(&format!("{} bytes", grown.len()))?;
                 Box::leak(grown.into_boxed_slice());
             }
+            // Has so many and does not end: a turn that did could be over before anybody had looked.
+            "!hog" => {
+                let _held = std::hint::black_box(vec![1_u8; rest.parse().unwrap_or(0)]);
+                return self.wait().map(Some);
+            }
             "!last" => {
                 // The last line has no newline.
                 write!(self.output, "last words")?;

@@ -89,7 +89,7 @@ async fn idleness_and_memory_have_their_limits() {
     assert_eq!(house.ask(&idle, "hello").await.0, "1: hello");
     // Above nine tenths of it, and below the whole.
     assert_eq!(house.ask(&big, "!grow 500000000").await.1, None);
-    let hogs = house.tell(&hog, "!grow 600000000").await;
+    let hogs = house.tell(&hog, "!hog 600000000").await;
     let ended = house.ended(&hogs).await;
     assert_eq!(ended["status"], "failed", "{ended}");
     assert!(ended["error"].as_str().unwrap().contains("memory"), "{ended}");
