@@ -51,8 +51,8 @@ pub use crate::conversations::{ChangeSession, CreateSession, SendMessage, Sent, 
 pub use crate::error::{Error, Field, Kind, Result};
 pub use crate::idempotent::IdempotencyKey;
 pub use crate::memory::{
-    AddContext, Added, Archived, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period,
-    PeriodStats, PruneContext, SearchContext, StatsRange,
+    AddContext, Added, Archived, Cursor, Export, Forgotten, Found, Imported, Listing, MemoryStats,
+    Narrow, Period, PeriodStats, PruneContext, SearchContext, StatsRange,
 };
 pub use crate::plans::{CreatePlan, EditPlan, GraphView, PlanView, RetryPlan};
 pub use crate::projects::{CreateProject, UpdateProject};

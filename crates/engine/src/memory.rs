@@ -27,6 +27,7 @@ mod figures;
 mod import;
 mod input;
 pub(crate) mod keeping;
+mod listing;
 pub(crate) mod recall;
 pub(crate) mod upkeep;
 
@@ -35,6 +36,7 @@ pub use export::Export;
 pub use figures::{MemoryStats, Period, PeriodStats, StatsRange};
 pub use import::Imported;
 pub use input::{AddContext, Narrow, PruneContext, SearchContext};
+pub use listing::{Cursor, Listing};
 
 /// Collections are many; there need only be enough of these that two rarely share one.
 const TURNS: usize = 64;

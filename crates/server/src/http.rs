@@ -133,7 +133,7 @@ fn routes() -> OpenApiRouter<Http> {
         .routes(routes!(projects::get, projects::update, projects::delete))
         .routes(routes!(agents::create, agents::list))
         .routes(routes!(agents::get, agents::replace, agents::patch, agents::delete))
-        .routes(routes!(memory::add, memory::clear))
+        .routes(routes!(memory::list, memory::add, memory::clear))
         .routes(routes!(memory::forget))
         .routes(routes!(memory::search))
         .routes(routes!(memory::prune))

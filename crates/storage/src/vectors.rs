@@ -97,6 +97,20 @@ pub struct Hit {
     pub score: f32,
 }
 
+/// Where an interaction stands in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Spot {
+    pub moment: Timestamp,
+    /// Among those of one moment.
+    pub id: InteractionId,
+}
+
+impl Spot {
+    pub fn of(interaction: &Interaction) -> Self {
+        Self { moment: interaction.metadata.timestamp, id: interaction.id }
+    }
+}
+
 /// How many, and how many of them went well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
@@ -166,6 +180,14 @@ pub trait VectorIndex: Send + Sync + fmt::Debug {
         limit: usize,
         vectors: bool,
     ) -> Result<Vec<Entry>>;
+    /// Up to `limit` of what came before this place in time, the newest first; of one moment the higher ids.
+    async fn newest(
+        &self,
+        of: &Collection,
+        filter: &Filter,
+        before: Option<Spot>,
+        limit: usize,
+    ) -> Result<Vec<Interaction>>;
     async fn figures(&self, of: &Collection, filter: &Filter) -> Result<Figures>;
     /// How many there are, waiting ones included.
     async fn count(&self, of: &Collection) -> Result<u64>;

@@ -118,6 +118,7 @@ on_every_side! {
         an_entry_without_a_vector_waits
         vectors_can_be_given_later
         pages_are_in_the_order_of_ids
+    the_newest_come_first
         figures_add_up
         what_a_filter_admits_is_forgotten
         everything_is_forgotten

@@ -3129,7 +3129,84 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** List what an agent remembers, the newest first. */
+        get: {
+            parameters: {
+                query?: {
+                    interaction_type?: components["schemas"]["InteractionType"];
+                    success?: boolean;
+                    /** @description The first moment that counts. */
+                    from?: components["schemas"]["Timestamp"];
+                    /** @description The last moment that counts. */
+                    to?: components["schemas"]["Timestamp"];
+                    /** @description `next_cursor` of the page before. */
+                    cursor?: string;
+                    /** @description How many at most. */
+                    limit?: number;
+                };
+                header?: never;
+                path: {
+                    project_id: components["schemas"]["ProjectId"];
+                    agent_id: components["schemas"]["AgentId"];
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Listing"];
+                    };
+                };
+                /** @description No token, or not a good one */
+                401: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description There is no such thing, or it is not yours */
+                404: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                422: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description Too many requests */
+                429: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+                /** @description The store of memories cannot be reached */
+                503: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ErrorBody"];
+                    };
+                };
+            };
+        };
         put?: never;
         /** Add something to an agent's memory. */
         post: {
@@ -8728,6 +8805,13 @@ export interface components {
          * @enum {string}
          */
         InteractionType: "task_execution" | "tool_call" | "user_message" | "agent_response";
+        /** @description A page of a memory. */
+        Listing: {
+            /** @description Newest first. */
+            interactions: components["schemas"]["Interaction"][];
+            /** @description Where the next page begins; none when this was the last. */
+            next_cursor?: string | null;
+        };
         /** @description A name and its password. */
         LogIn: {
             /** @example correct horse battery staple */

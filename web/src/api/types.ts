@@ -23,6 +23,7 @@ export type Range = Schemas["Range"];
 export type RiskLevel = Schemas["RiskLevel"];
 export type ProcessView = Schemas["ProcessView"];
 export type RuntimeView = Schemas["RuntimeView"];
+export type Interaction = Schemas["Interaction"];
 export type Recollection = Schemas["Recollection"];
 export type MemoryStats = Schemas["MemoryStats"];
 export type InteractionType = Schemas["InteractionType"];

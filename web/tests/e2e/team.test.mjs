@@ -78,6 +78,11 @@ test("a memory is searched, counted, exported, cleared, imported and pruned", as
   const total = (number) => page.locator(`[data-total="${number}"]`).waitFor();
   await total(10);
   await page.getByText("90 %").first().waitFor();
+  const newest = page.getByRole("region", { name: "Newest" });
+  await newest.locator("[data-memory]").first().getByText("Parcel 9 was sent").waitFor();
+  await page.getByRole("combobox", { name: "Type" }).selectOption("tool_call");
+  await until(async () => (await newest.locator("[data-memory]").count()) === 5, "five of that type");
+  await page.getByRole("combobox", { name: "Type" }).selectOption("");
   await page.getByRole("searchbox").fill("when does the bakery open");
   await page.keyboard.press("Enter");
   await page.locator("[data-memory]").first().getByText("The bakery opens at six").waitFor();
@@ -98,6 +103,23 @@ test("a memory is searched, counted, exported, cleared, imported and pruned", as
   await page.getByLabel("Percent").fill("50");
   await page.getByRole("button", { name: "Forget it" }).click();
   await total(5);
+});
+
+test("the newest memories are listed page by page, and one can be forgotten", async () => {
+  const project = await world.project();
+  const { agents } = await world.ask("GET", `/my/projects/${project.id}/agents`);
+  const base = `/my/projects/${project.id}/agents/${agents[0].id}/context`;
+  for (let at = 0; at < 60; at += 1) await world.ask("POST", base, { text: `Letter ${at} came` });
+  const page = await browser.tab(world);
+  await page.goto(`${world.url}/#/p/${project.id}/memory/${agents[0].id}`);
+  const shown = page.getByRole("region", { name: "Newest" }).locator("[data-memory]");
+  await until(async () => (await shown.count()) === 50, "a page of them");
+  await page.getByRole("button", { name: "Show more" }).click();
+  await until(async () => (await shown.count()) === 60, "all of them");
+  await shown.last().getByText("Letter 0 came").waitFor();
+  await shown.first().getByRole("button", { name: "Forget this" }).click();
+  await page.locator('[data-total="59"]').waitFor();
+  await shown.first().getByText("Letter 58 came").waitFor();
 });
 
 test("health shows the space, what was spent, and the server", async () => {

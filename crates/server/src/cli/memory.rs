@@ -31,6 +31,14 @@ pub(crate) struct Memory {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// List the newest.
+    List {
+        /// How many at most.
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        limit: u32,
+        #[command(flatten)]
+        narrow: Narrow,
+    },
     /// Find what is nearest in meaning.
     Search {
         text: String,
@@ -114,6 +122,13 @@ pub(super) async fn run(connection: Connection, memory: Memory) -> anyhow::Resul
     let agent = connection.agent_id(&project, agent.as_deref()).await?;
     let path = format!("/my/projects/{project}/agents/{agent}/context");
     match command {
+        Command::List { limit, narrow } => {
+            let mut parameters = narrow.fields();
+            parameters.insert("limit".to_owned(), json!(limit));
+            let request = connection.request(Method::GET, &path).query(&parameters);
+            let listed = connection.read(request).await?;
+            show(&listed, json, listed_lines)
+        }
         Command::Search { text, top_k, narrow } => {
             let mut body = narrow.fields();
             body.insert("query".to_owned(), json!(text));
@@ -169,21 +184,34 @@ fn show(
     if as_json { print(&answer.to_string()) } else { print(&lines(answer).join("\n")) }
 }
 
+/// An interaction: when, what, its id, and beneath it the text.
+fn interaction_lines(it: &Value) -> String {
+    let facts = &it["metadata"];
+    let day = text(&facts["timestamp"]).split('T').next().unwrap_or_default();
+    let failed = if facts["success"] == false { " (failed)" } else { "" };
+    let kind = text(&facts["interaction_type"]);
+    let words = text(&it["text"]).replace('\n', "\n  ");
+    format!("{day}  {kind}{failed}  {}\n  {words}", text(&it["id"]))
+}
+
+fn listed_lines(listed: &Value) -> Vec<String> {
+    let all = listed["interactions"].as_array().into_iter().flatten();
+    let mut lines: Vec<_> = all.map(interaction_lines).collect();
+    if lines.is_empty() {
+        lines.push("Nothing is remembered.".to_owned());
+    }
+    if !listed["next_cursor"].is_null() {
+        lines.push("(There is more: --limit, --to, or search.)".to_owned());
+    }
+    lines
+}
+
 fn found_lines(found: &Value) -> Vec<String> {
-    let results = found["results"].as_array().cloned().unwrap_or_default();
+    let results = found["results"].as_array().into_iter().flatten();
     let mut lines: Vec<_> = results
-        .iter()
         .map(|it| {
-            let facts = &it["metadata"];
-            let day = text(&facts["timestamp"]).split('T').next().unwrap_or_default();
-            let failed = if facts["success"] == false { " (failed)" } else { "" };
             let score = it["score"].as_f64().unwrap_or_default();
-            let kind = text(&facts["interaction_type"]);
-            format!(
-                "{score:.3}  {day}  {kind}{failed}  {}\n  {}",
-                text(&it["id"]),
-                text(&it["text"]).replace('\n', "\n  ")
-            )
+            format!("{score:.3}  {}", interaction_lines(it))
         })
         .collect();
     if lines.is_empty() {

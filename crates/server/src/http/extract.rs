@@ -203,7 +203,7 @@ fn unreadable(rejection: &QueryRejection) -> Error {
 #[into_params(parameter_in = Query)]
 pub(super) struct Paging {
     /// How many at most.
-    #[serde(default = "fifty")]
+    #[serde(default = "usual")]
     #[param(minimum = 1, maximum = 100, default = 50)]
     limit: u32,
     /// How many to skip.
@@ -212,18 +212,25 @@ pub(super) struct Paging {
     offset: u64,
 }
 
-fn fifty() -> u32 {
+/// How many items a page has when nobody says.
+pub(super) const fn usual() -> u32 {
     50
+}
+
+/// As many items as a page may have.
+pub(super) fn limit(limit: u32) -> Answer<u32> {
+    if !(1..=MOST).contains(&limit) {
+        return Err(Error::invalid_field("limit", format!("must be 1 to {MOST}")).into());
+    }
+    Ok(limit)
 }
 
 impl Paging {
     pub(super) fn page(self) -> Answer<Page> {
-        if !(1..=MOST).contains(&self.limit) {
-            return Err(Error::invalid_field("limit", format!("must be 1 to {MOST}")).into());
-        }
+        let limit = limit(self.limit)?;
         if self.offset > FARTHEST {
             return Err(Error::invalid_field("offset", format!("must be 0 to {FARTHEST}")).into());
         }
-        Ok(Page { limit: self.limit, offset: self.offset })
+        Ok(Page { limit, offset: self.offset })
     }
 }

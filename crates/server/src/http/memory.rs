@@ -6,8 +6,8 @@ use std::time::Duration;
 use artel_domain::memory::Kind;
 use artel_domain::{AgentId, InteractionId, ProjectId, Timestamp};
 use artel_engine::{
-    AddContext, Added, Export, Forgotten, Found, Imported, MemoryStats, Narrow, Period,
-    PruneContext, SearchContext, StatsRange,
+    AddContext, Added, Cursor, Export, Forgotten, Found, Imported, Listing, MemoryStats, Narrow,
+    Period, PruneContext, SearchContext, StatsRange,
 };
 use axum::Json;
 use axum::body::Body as Stream;
@@ -22,7 +22,7 @@ use tokio_util::io::{StreamReader, SyncIoBridge};
 
 use super::Http;
 use super::error::{Answer, ErrorBody};
-use super::extract::{Authenticated, Body, Ids, JsonStream, Parameters};
+use super::extract::{self, Authenticated, Body, Ids, JsonStream, Parameters, usual};
 use super::responses::{Intake, Lookup};
 
 /// A document that stops arriving for so long is given up.
@@ -41,6 +41,24 @@ pub(super) struct ExportParameters {
     from: Option<Timestamp>,
     /// The last moment that counts.
     to: Option<Timestamp>,
+}
+
+/// Which part of a memory, and where the page begins.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParameters {
+    interaction_type: Option<Kind>,
+    success: Option<bool>,
+    /// The first moment that counts.
+    from: Option<Timestamp>,
+    /// The last moment that counts.
+    to: Option<Timestamp>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// How many at most.
+    #[serde(default = "usual")]
+    #[param(minimum = 1, maximum = 100, default = 50)]
+    limit: u32,
 }
 
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -81,6 +99,30 @@ pub(super) async fn add(
     let added = http.app().add_context(&caller, project, agent, body.input, body.key).await?;
     let status = if added.searchable { StatusCode::CREATED } else { StatusCode::ACCEPTED };
     Ok((status, Json(added)))
+}
+
+/// List what an agent remembers, the newest first.
+#[utoipa::path(
+    get, path = "/my/projects/{project_id}/agents/{agent_id}/context", tag = "memory",
+    params(("project_id" = ProjectId, Path), ("agent_id" = AgentId, Path), ListParameters),
+    responses(
+        (status = 200, body = Listing),
+        (status = 422, body = ErrorBody),
+        (status = 503, description = "The store of memories cannot be reached", body = ErrorBody),
+        Lookup,
+    )
+)]
+pub(super) async fn list(
+    State(http): State<Http>,
+    Authenticated(caller): Authenticated,
+    Ids((project, agent)): Ids<(ProjectId, AgentId)>,
+    Parameters(asked): Parameters<ListParameters>,
+) -> Answer<Json<Listing>> {
+    let ListParameters { interaction_type: kind, success, from, to, cursor, limit } = asked;
+    let after = cursor.map(|cursor| cursor.parse::<Cursor>()).transpose()?;
+    let page = (after, extract::limit(limit)? as usize);
+    let narrow = Narrow { kind, success, from, to };
+    Ok(Json(http.app().list_context(&caller, project, agent, narrow, page).await?))
 }
 
 /// Find what is nearest in meaning.

@@ -226,6 +226,42 @@ on_both_sides! {
         assert_eq!(find(&ada, &memory, json!({"query": "beginning"})).await, ["a new beginning"]);
     }
 
+    /// Without a question it is a list, the newest first, page after page, with the same filters; what is
+    /// added or forgotten in between moves nothing, and it is nobody else's.
+    async fn a_memory_is_listed(side) {
+        let world = side.start();
+        let (ada, eve) = (world.user("ada"), world.user("eve"));
+        let (_, memory) = remembering(&ada, &json!({})).await;
+        let list = async |parameters: &str| {
+            let listed = ada.get(&format!("{memory}?{parameters}")).await.unwrap();
+            assert_eq!(listed.status, 200, "{}", listed.body);
+            (texts(&listed.body["interactions"]), listed.body["next_cursor"].clone())
+        };
+        assert_eq!(list("").await, (Vec::new(), Value::Null), "nothing yet");
+        let moments: Vec<_> = (0..5).map(days_ago).collect();
+        for at in [3, 0, 4, 1, 2] {
+            let body = json!({"text": format!("note {at}"), "success": at != 1, "timestamp": moments[at]});
+            add(&ada, &memory, body).await;
+        }
+        let (first, cursor) = list("limit=2").await;
+        assert_eq!(first, ["note 0", "note 1"]);
+        add(&ada, &memory, json!({"text": "a newer one"})).await;
+        let (second, cursor) = list(&format!("limit=2&cursor={}", cursor.as_str().unwrap())).await;
+        assert_eq!(second, ["note 2", "note 3"]);
+        let (third, end) = list(&format!("limit=2&cursor={}", cursor.as_str().unwrap())).await;
+        assert_eq!((third, end), (vec!["note 4".to_owned()], Value::Null));
+        assert_eq!(list("limit=1").await.0, ["a newer one"]);
+        assert_eq!(list("success=false").await.0, ["note 1"]);
+        assert_eq!(list("interaction_type=tool_call").await.0, Vec::<String>::new());
+        let days = format!("from={}&to={}", moments[3], moments[1]);
+        assert_eq!(list(&days).await.0, ["note 1", "note 2", "note 3"]);
+        for (odd, field) in [("limit=0", "limit"), ("limit=101", "limit"), ("cursor=soon", "cursor")] {
+            let refused = ada.get(&format!("{memory}?{odd}")).await.unwrap();
+            assert!(faults(&refused).contains_key(field), "{odd}: {}", refused.body);
+        }
+        assert_eq!(eve.get(&memory).await.unwrap().status, 404);
+    }
+
     /// One that is wrong can be taken out alone; what is not there is not found, as is another's.
     async fn one_memory_is_forgotten(side) {
         let world = side.start();

@@ -185,6 +185,11 @@ async fn the_terminal_looks_into_memory() {
             && found.contains("task_execution"),
         "{found}"
     );
+    let (code, listed, _) = artel(&["list", "--agent", "keeper", "--limit", "2"]);
+    let lines: Vec<_> = listed.lines().filter(|line| line.contains("Deployment")).collect();
+    assert_eq!(lines, ["  Deployment 0 went to host 0", "  Deployment 1 went to host 1"], "{code}");
+    assert!(listed.contains("There is more"), "{listed}");
+    assert!(artel(&["list", "--agent", "other"]).1.contains("Nothing is remembered"));
     let (_, found, _) = artel(&["search", "deployment", "--success", "false", "--json"]);
     assert_eq!(
         serde_json::from_str::<Value>(&found).unwrap()["results"].as_array().unwrap().len(),

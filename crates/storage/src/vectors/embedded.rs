@@ -34,7 +34,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use self::collection::Open;
 use self::file::Place;
 use self::shelf::{Missing, Shelf, Slot};
-use super::{Entry, Error, Figures, Hit, Model, Result, VectorIndex, check_vector};
+use super::{Entry, Error, Figures, Hit, Model, Result, Spot, VectorIndex, check_vector};
 
 pub use self::shelf::Limits;
 
@@ -244,6 +244,18 @@ impl VectorIndex for Embedded {
         let filter = *filter;
         let page = self.read(of, move |_, open| open.page(&filter, after, limit, vectors));
         Ok(page.await?.unwrap_or_default())
+    }
+
+    async fn newest(
+        &self,
+        of: &Collection,
+        filter: &Filter,
+        before: Option<Spot>,
+        limit: usize,
+    ) -> Result<Vec<Interaction>> {
+        let filter = *filter;
+        let newest = self.read(of, move |_, open| open.newest(&filter, before, limit));
+        Ok(newest.await?.unwrap_or_default())
     }
 
     async fn figures(&self, of: &Collection, filter: &Filter) -> Result<Figures> {

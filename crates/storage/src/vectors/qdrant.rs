@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use self::home::Home;
 use self::link::{Answer, Failure, Link};
 use super::{
-    Entry, Error, Figures, Hit, LARGEST_PAGE, Layout, MOST_HITS, Model, Result, Server,
+    Entry, Error, Figures, Hit, LARGEST_PAGE, Layout, MOST_HITS, Model, Result, Server, Spot,
     VectorIndex, check_vector,
 };
 
@@ -30,6 +30,7 @@ mod link;
 mod making;
 mod names;
 mod sums;
+mod times;
 
 /// How many agents may have their collections made or moved at the same time.
 const DOORS: usize = 16;
@@ -351,6 +352,22 @@ impl VectorIndex for Qdrant {
             self.page_at(&home, home.admitted(filter), after, limit, vectors).await
         });
         Ok(page.await?.unwrap_or_default())
+    }
+
+    async fn newest(
+        &self,
+        of: &Collection,
+        filter: &Filter,
+        before: Option<Spot>,
+        limit: usize,
+    ) -> Result<Vec<Interaction>> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let limit = limit.min(LARGEST_PAGE);
+        let newest =
+            self.look(of, |home| async move { self.newest_at(&home, filter, before, limit).await });
+        Ok(newest.await?.unwrap_or_default())
     }
 
     async fn figures(&self, of: &Collection, filter: &Filter) -> Result<Figures> {

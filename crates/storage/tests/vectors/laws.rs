@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use artel_domain::memory::{Collection, Filter, Kind};
 use artel_domain::{InteractionId, SystemClock, TaskId};
-use artel_storage::vectors::{Entry, Error, LARGEST_PAGE, MOST_HITS, Tally, VectorIndex};
+use artel_storage::vectors::{Entry, Error, LARGEST_PAGE, MOST_HITS, Spot, Tally, VectorIndex};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -269,6 +269,49 @@ pub(crate) async fn pages_are_in_the_order_of_ids(index: &dyn VectorIndex) {
     assert_eq!(index.page(&of, &ALL, None, 0, true).await.unwrap(), []);
     let nobody = InteractionId::from_bytes([255; 16]);
     assert_eq!(index.page(&of, &ALL, Some(nobody), 10, true).await.unwrap(), []);
+}
+
+/// The newest come first, page after page; those of one moment are neither missed nor doubled, whatever is put
+/// or forgotten in between.
+pub(crate) async fn the_newest_come_first(index: &dyn VectorIndex) {
+    let of = fresh("agent");
+    let moments = [7, 7, 7, 7, 7, 3, 9, 9, -4, 3, 8, 7, 1, 0, 12];
+    let mut entries: Vec<Entry> = (moments.iter().enumerate())
+        .map(|(number, moment)| {
+            let entry = entry(&number.to_string()).facts(|facts| {
+                facts.timestamp = at(*moment);
+                facts.success = number % 3 > 0;
+            });
+            if number % 4 == 0 { entry } else { entry.with(leaning(index, 0.5)) }
+        })
+        .collect();
+    index.put(&of, entries.clone()).await.unwrap();
+    entries.sort_by_key(|entry| std::cmp::Reverse(Spot::of(&entry.interaction)));
+    let narrow = Filter { success: Some(true), from: Some(at(1)), to: Some(at(9)), ..ALL };
+    for (filter, limit) in [(ALL, 4), (ALL, 1), (ALL, 100), (narrow, 2), (narrow, 3)] {
+        let (mut seen, mut before) = (Vec::new(), None);
+        loop {
+            let page = index.newest(&of, &filter, before, limit).await.unwrap();
+            assert!(page.len() <= limit);
+            let Some(last) = page.last() else { break };
+            before = Some(Spot::of(last));
+            seen.extend(page);
+        }
+        let admitted = entries.iter().filter(|entry| filter.admits(&entry.interaction.metadata));
+        let expected: Vec<_> = admitted.map(|entry| entry.interaction.clone()).collect();
+        assert_eq!(seen, expected, "{limit} at a time");
+    }
+    // The one that a page ended with may be gone by the next.
+    let first = index.newest(&of, &ALL, None, 5).await.unwrap();
+    let last = &first[4];
+    assert_eq!(index.forget_ids(&of, &[last.id]).await.unwrap(), 1);
+    let newer = entry("newer").facts(|facts| facts.timestamp = at(20));
+    index.put(&of, vec![newer]).await.unwrap();
+    let rest = index.newest(&of, &ALL, Some(Spot::of(last)), 100).await.unwrap();
+    let expected: Vec<_> = entries[5..].iter().map(|entry| entry.interaction.clone()).collect();
+    assert_eq!(rest, expected);
+    assert_eq!(index.newest(&of, &ALL, None, 0).await.unwrap(), []);
+    assert_eq!(index.newest(&fresh("nobody"), &ALL, None, 10).await.unwrap(), []);
 }
 
 /// CS-6.1, CS-6.2, CS-6.3, CS-6.4: figures by kind and by day, before 1970 too.

@@ -17,7 +17,7 @@ use super::held::Held;
 use super::rotation::Rotation;
 use super::rows::{self, COLUMNS, Conditions};
 use super::scan;
-use crate::vectors::{Entry, Figures, Hit, LARGEST_PAGE, MOST_HITS, Model, Result, Tally};
+use crate::vectors::{Entry, Figures, Hit, LARGEST_PAGE, MOST_HITS, Model, Result, Spot, Tally};
 
 /// Connections kept for reading.
 const READERS: usize = 4;
@@ -175,6 +175,31 @@ impl Open {
             })
         })?;
         Ok(page)
+    }
+
+    pub(super) fn newest(
+        &self,
+        filter: &Filter,
+        before: Option<Spot>,
+        limit: usize,
+    ) -> Result<Vec<Interaction>> {
+        let mut conditions = Conditions::new(filter);
+        if let Some(Spot { moment, id }) = before {
+            conditions.and_before(moment, id);
+        }
+        let sql = format!(
+            "select {COLUMNS} from interactions where {} order by moment desc, id desc limit {}",
+            conditions.sql,
+            page_size(limit)
+        );
+        let mut newest = Vec::new();
+        self.reading(|conn| {
+            conditions.each(conn, &sql, |row| {
+                newest.push(rows::interaction(row)?);
+                Ok(())
+            })
+        })?;
+        Ok(newest)
     }
 
     pub(super) fn figures(&self, filter: &Filter) -> Result<Figures> {

@@ -143,6 +143,15 @@ impl Conditions {
         self.sql = format!("{} and {condition} ?{}", self.sql, self.values.len());
     }
 
+    /// Before this one in time. The moment stands by itself first, so that an index finds where to begin.
+    pub(super) fn and_before(&mut self, moment: Timestamp, id: InteractionId) {
+        let moment = Value::Integer(moment.as_micros());
+        self.and("moment <=", moment.clone());
+        self.and("(moment, id) < (", moment);
+        self.values.push(Value::Blob(id.as_bytes().to_vec()));
+        self.sql = format!("{}, ?{})", self.sql, self.values.len());
+    }
+
     /// Runs a query whose text has the conditions, and shows every row to `each`.
     pub(super) fn each(
         &self,

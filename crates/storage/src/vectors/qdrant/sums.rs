@@ -1,20 +1,17 @@
-//! Figures of a collection, and the cut that keeps its newest entries.
+//! Figures of a collection.
 //!
 //! Qdrant counts; nothing is read here that could be counted there. The counts are taken side by side, so while
 //! somebody writes they may differ by what was written.
 
 use artel_domain::memory::{Filter, Kind};
-use artel_domain::{InteractionId, Timestamp};
 use qdrant_client::qdrant::facet_value::Variant;
 use qdrant_client::qdrant::value::Kind as ValueKind;
-use qdrant_client::qdrant::{
-    Condition, Direction, FacetCounts, OrderBy, RetrievedPoint, ScrollPoints,
-};
+use qdrant_client::qdrant::{Condition, Direction, FacetCounts, RetrievedPoint};
 
 use super::super::{Figures, Tally};
 use super::Qdrant;
 use super::home::{self, Home};
-use super::link::{Answer, Failure};
+use super::link::Answer;
 
 /// More days than anybody has.
 const MOST_DAYS: u64 = 100_000;
@@ -22,8 +19,6 @@ const MOST_DAYS: u64 = 100_000;
 const SAMPLE: usize = 64;
 /// What Qdrant keeps of a point besides its vector and its text: ids, versions, indexes. A guess.
 const BESIDES: u64 = 256;
-/// How many of the oldest are cut off at a time.
-const SLICE: u64 = 1_000;
 
 impl Qdrant {
     /// `bytes` is an estimate: Qdrant does not say what a collection takes. It is the number of entries times the
@@ -82,92 +77,6 @@ impl Qdrant {
         Ok(figures)
     }
 
-    /// Deletes the oldest, in slices. Among entries of one moment the lower ids are the older ones; Qdrant orders
-    /// those as it likes, so they are read all together.
-    pub(super) async fn trim_at(&self, home: &Home, keep: u64) -> Answer<u64> {
-        let all = home.admitted(&Filter::default());
-        let total = self.count_at(home, home::all_of(all.clone())).await?;
-        let mut surplus = total.saturating_sub(keep);
-        let mut trimmed = 0;
-        while surplus > 0 {
-            let slice = surplus.min(SLICE);
-            let oldest = self.in_time(home, &all, Direction::Asc, slice).await?;
-            // Somebody else deletes, too.
-            let Some(last) = oldest.last().and_then(moment) else { break };
-            let before = oldest.iter().filter(|point| moment(point).is_some_and(|at| at < last));
-            let mut cut = before
-                .map(|point| id_of(home, point))
-                .collect::<Result<Vec<InteractionId>, Failure>>()?;
-            let mut tied = self.ids_of_moment(home, &all, last).await?;
-            tied.sort_unstable();
-            let room = surplus.saturating_sub(cut.len() as u64);
-            tied.truncate(usize::try_from(room).unwrap_or(usize::MAX));
-            cut.append(&mut tied);
-            for load in cut.chunks(super::LARGEST_LOAD) {
-                trimmed += self.forget_at(home, load).await?;
-            }
-            surplus = surplus.saturating_sub(cut.len() as u64);
-        }
-        Ok(trimmed)
-    }
-
-    async fn ids_of_moment(
-        &self,
-        home: &Home,
-        must: &[Condition],
-        moment: Timestamp,
-    ) -> Answer<Vec<InteractionId>> {
-        let mut must = must.to_vec();
-        must.push(home::between(Some(moment), Some(moment)));
-        let (mut ids, mut start) = (Vec::new(), None);
-        loop {
-            let filter = home::all_of(must.clone());
-            let (points, next) =
-                self.scroll_at(home, filter, start, super::LARGEST_LOAD, false).await?;
-            for point in &points {
-                ids.push(id_of(home, point)?);
-            }
-            if next.is_none() {
-                return Ok(ids);
-            }
-            start = next;
-        }
-    }
-
-    async fn first_in_time(
-        &self,
-        home: &Home,
-        must: &[Condition],
-        direction: Direction,
-    ) -> Answer<Option<Timestamp>> {
-        Ok(self.in_time(home, must, direction, 1).await?.first().and_then(moment))
-    }
-
-    /// The first of them by their time.
-    async fn in_time(
-        &self,
-        home: &Home,
-        must: &[Condition],
-        direction: Direction,
-        limit: u64,
-    ) -> Answer<Vec<RetrievedPoint>> {
-        let order = OrderBy {
-            key: home::TIMESTAMP.to_owned(),
-            direction: Some(direction.into()),
-            start_from: None,
-        };
-        let question = ScrollPoints {
-            collection_name: home.collection.clone(),
-            filter: Some(home::all_of(must.to_vec())),
-            limit: Some(u32::try_from(limit).unwrap_or(u32::MAX)),
-            with_payload: Some(vec![home::ID, home::TIMESTAMP].into()),
-            with_vectors: Some(false.into()),
-            order_by: Some(order),
-            ..Default::default()
-        };
-        Ok(self.link.scroll(question).await?.result)
-    }
-
     async fn facet_at(
         &self,
         home: &Home,
@@ -213,19 +122,4 @@ fn weight(point: &RetrievedPoint) -> u64 {
         key.len() + length
     });
     words.sum::<usize>() as u64
-}
-
-fn moment(point: &RetrievedPoint) -> Option<Timestamp> {
-    match point.payload.get(home::TIMESTAMP)?.kind {
-        Some(ValueKind::IntegerValue(micros)) => Some(Timestamp::from_micros(micros)),
-        _ => None,
-    }
-}
-
-fn id_of(home: &Home, point: &RetrievedPoint) -> Answer<InteractionId> {
-    let id = match point.payload.get(home::ID).and_then(|value| value.kind.as_ref()) {
-        Some(ValueKind::StringValue(id)) => id.parse().ok(),
-        _ => None,
-    };
-    id.ok_or_else(|| Failure::Other(home.damaged("a point without an id".to_owned())))
 }
