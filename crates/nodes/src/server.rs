@@ -77,6 +77,8 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
+    /// Since when workers can be heard without a break.
+    in_touch: Option<Instant>,
     nodes: HashMap<String, Node>,
     remotes: HashMap<LifeId, Weak<Remote>>,
     asks: HashMap<OrderId, Ask>,
@@ -151,6 +153,14 @@ impl Workers {
         let mut all: Vec<_> = self.0.lock().nodes.values().cloned().collect();
         all.sort_by(|a, b| a.presence.peer.cmp(&b.presence.peer));
         all
+    }
+
+    /// Whether it is sure that no worker of this name is there: it would have been heard by now.
+    pub fn is_gone(&self, name: &str) -> bool {
+        let state = self.0.lock();
+        let heard =
+            state.in_touch.is_some_and(|since| since.elapsed() > self.0.settings.lost_after);
+        heard && !state.nodes.contains_key(name)
     }
 
     /// Nothing of an agent stays on the worker where it lived. One that is away does it when it is back.

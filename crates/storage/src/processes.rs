@@ -1,7 +1,7 @@
 //! The processes of agents that are programs: one row per agent, as its node last told of it.
 
-use artel_domain::process::{Process, Sandbox};
-use artel_domain::{AgentId, SessionId, UserId};
+use artel_domain::process::{Process, Sandbox, State};
+use artel_domain::{AgentId, SessionId, Timestamp, UserId};
 
 use crate::db::{Row, values};
 use crate::{Conn, Error, Result, Scope};
@@ -43,7 +43,7 @@ pub async fn put(conn: &mut Conn, scope: Scope, process: &Process) -> Result<()>
             process.model.as_deref(),
             process.session_id,
             process.restarts,
-            process.started_at.map(artel_domain::Timestamp::as_micros),
+            process.started_at.map(Timestamp::as_micros),
             process.updated_at
         ],
     )
@@ -79,6 +79,34 @@ pub async fn alive_on(conn: &mut Conn, node: &str, limit: u32) -> Result<Vec<(Sc
     conn.query(sql, values![node, limit], |row| Ok((scope(row)?, read(row)?))).await
 }
 
+/// Those that their rows say may still run, on nodes other than this one, with their owners.
+pub async fn alive_elsewhere(
+    conn: &mut Conn,
+    node: &str,
+    limit: u32,
+) -> Result<Vec<(Scope, Process)>> {
+    let sql = select!(
+        "where node <> ?1 and state in ('STARTING', 'RUNNING', 'STOPPING') order by updated_at limit ?2"
+    );
+    conn.query(sql, values![node, limit], |row| Ok((scope(row)?, read(row)?))).await
+}
+
+/// It was ended, unless its row has changed since it was found; says whether.
+pub async fn end(conn: &mut Conn, found: &Process, why: &str, now: Timestamp) -> Result<bool> {
+    let sql = "update processes set state = ?1, reason = ?2, mark = null, updated_at = ?3
+               where agent_id = ?4 and node = ?5 and state = ?6 and updated_at = ?7";
+    let ended = values![
+        State::Killed.as_str(),
+        why,
+        now,
+        found.agent_id,
+        &found.node,
+        found.state.as_str(),
+        found.updated_at
+    ];
+    Ok(conn.execute(sql, ended).await? == 1)
+}
+
 const TABLE: &str = "processes";
 
 fn scope(row: &Row<'_>) -> Result<Scope> {
@@ -105,7 +133,7 @@ fn read(row: &Row<'_>) -> Result<Process> {
         model: row.optional_text(8)?,
         session_id: row.optional_parse(9, TABLE)?,
         restarts: u32::try_from(row.int(10)?).map_err(Error::internal)?,
-        started_at: row.optional_int(11)?.map(artel_domain::Timestamp::from_micros),
+        started_at: row.optional_int(11)?.map(Timestamp::from_micros),
         updated_at: row.time(12)?,
     })
 }

@@ -1,15 +1,21 @@
-//! What an earlier server on this node left running is ended before anything new begins.
+//! What an earlier server on this node left running is ended before anything new begins; what it left on workers they
+//! have ended, and that is written down.
 
+use std::time::Duration;
+
+use artel_domain::event::ProcessChanged;
 use artel_domain::process::{Process, State};
 use artel_nodes::server::Left;
 use artel_programs::sandbox::Mark;
-use artel_storage::{Lane, Scope, processes};
+use artel_storage::{Lane, Scope, events, processes};
 use tokio::sync::mpsc;
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{App, Result};
 
 /// Rows that are looked at in a round.
 const SOME: u32 = 10_000;
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Ends the processes that rows of this node tell of and that are not ours, and writes that down.
 pub(super) async fn end_left(app: &App) -> Result<()> {
@@ -35,41 +41,71 @@ pub(super) async fn end_left(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// What workers have ended of an earlier run of this server is written down, until the server stops.
+/// What workers have ended of an earlier run of this server is written down, and what ran on workers that are gone,
+/// until the server stops.
 pub(crate) async fn hear_left(app: App, mut left: mpsc::Receiver<Left>) {
+    let workers = app.0.settings.programs.workers.as_ref();
+    let mut round = interval(workers.map_or(HOUR, |workers| workers.lost_after));
+    round.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        let next = tokio::select! {
-            next = left.recv() => next,
+        let done = tokio::select! {
+            next = left.recv() => match next {
+                Some(left) => hear_one(&app, left).await,
+                None => return,
+            },
+            _ = round.tick() => end_deserted(&app).await,
             () = app.0.stop.cancelled() => return,
         };
-        let Some(Left { agent, node, why }) = next else { return };
-        let read = app
-            .0
-            .storage
-            .db
-            .read(move |conn| Box::pin(async move { processes::owned(conn, agent).await }));
-        let written = match read.await {
-            // It may have been opened anew since.
-            Ok(Some((scope, row)))
-                if row.node == node && row.state.is_alive() && !app.0.programs.holds(agent) =>
-            {
-                write_ended(&app, scope, row, why).await
-            }
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
-        };
-        if let Err(error) = written {
-            tracing::warn!(%agent, %error, "the end of an agent could not be written down");
+        if let Err(error) = done {
+            tracing::warn!(%error, "the end of an agent could not be written down");
         }
     }
 }
 
-async fn write_ended(app: &App, scope: Scope, process: Process, why: String) -> Result<()> {
+async fn hear_one(app: &App, Left { agent, node, why }: Left) -> Result<()> {
+    let db = &app.0.storage.db;
+    let read = db.read(move |conn| Box::pin(async move { processes::owned(conn, agent).await }));
+    match read.await? {
+        Some((scope, row)) if row.node == node && is_left(app, &row) => {
+            write_ended(app, scope, row, why).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Its worker is gone, and so is the server that would have noticed.
+async fn end_deserted(app: &App) -> Result<()> {
+    let (Some(workers), node) = (&app.0.programs.workers, app.0.settings.node.clone()) else {
+        return Ok(());
+    };
+    let read = app.0.storage.db.read(move |conn| {
+        Box::pin(async move { processes::alive_elsewhere(conn, &node, SOME).await })
+    });
+    for (scope, row) in read.await? {
+        if workers.is_gone(&row.node) && is_left(app, &row) {
+            let why = format!("The worker {} that it ran on is gone", row.node);
+            write_ended(app, scope, row, format!("{why}; a message starts it again")).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Nobody here knows of it; it may have been opened anew since.
+fn is_left(app: &App, row: &Process) -> bool {
+    row.state.is_alive() && !app.0.programs.holds(row.agent_id)
+}
+
+async fn write_ended(app: &App, scope: Scope, found: Process, why: String) -> Result<()> {
     let now = app.clock().now();
-    let ended =
-        Process { state: State::Killed, reason: Some(why), mark: None, updated_at: now, ..process };
     let put = app.0.storage.db.write(Lane::Project(scope.project), move |conn| {
-        Box::pin(async move { processes::put(conn, scope, &ended).await })
+        Box::pin(async move {
+            if processes::end(conn, &found, &why, now).await? {
+                let (agent_id, state, note) = (found.agent_id, State::Killed, Some(why));
+                let event = ProcessChanged { agent_id, state, note };
+                events::append(conn, scope.project, None, now, &event.into()).await?;
+            }
+            Ok(())
+        })
     });
     Ok(put.await?)
 }

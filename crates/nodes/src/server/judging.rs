@@ -22,6 +22,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             Ok(()) if std::mem::take(&mut out_of_touch) => excuse(&shared),
             Ok(()) => give_up(&shared),
             Err(error) => {
+                shared.lock().in_touch = None;
                 if !std::mem::replace(&mut out_of_touch, true) {
                     tracing::warn!(%error, "workers cannot be heard");
                 }
@@ -90,7 +91,9 @@ fn came(shared: &Shared, presence: Presence) {
 
 /// Time in which nobody could be heard does not count.
 fn excuse(shared: &Shared) {
-    for node in shared.lock().nodes.values_mut() {
+    let mut state = shared.lock();
+    state.in_touch = None;
+    for node in state.nodes.values_mut() {
         node.heard = Instant::now();
     }
 }
@@ -98,6 +101,7 @@ fn excuse(shared: &Shared) {
 fn give_up(shared: &Shared) {
     let lost_after = shared.settings.lost_after;
     let mut state = shared.lock();
+    state.in_touch.get_or_insert_with(Instant::now);
     let gone = |node: &Node| node.heard.elapsed() > lost_after;
     let lost: Vec<_> =
         state.nodes.values().filter(|it| gone(it)).map(|it| it.presence.peer.clone()).collect();

@@ -245,6 +245,36 @@ async fn a_killed_servers_agents_end_on_workers() {
     assert_eq!(yard.house.ask(&agent, "again").await.0, "1: again");
 }
 
+/// CA-6.2, CA-2.2: the server and the worker are both killed, and the worker does not come back: the next server says so
+/// without being asked, also to who follows the project; a message finds another worker.
+#[tokio::test]
+async fn a_worker_that_died_with_its_server_is_missed() {
+    let mut yard = Yard::new(&[]).await;
+    let mut worker = yard.worker("w1");
+    yard.until_nodes(&["w1"]).await;
+    let agent = yard.house.line("far", &marked("in-nodes-both")).await;
+    yard.house.ask(&agent, "hello").await;
+    worker.kill();
+    yard.house.world.artel.kill().unwrap();
+    yard.house.world.artel.restart().unwrap();
+    yard.house.ada = yard.house.world.user("ada");
+    let process = yard.house.process_is(&agent, |it| it["state"] == "KILLED").await;
+    assert!(process["reason"].as_str().unwrap().contains("w1 that it ran on is gone"), "{process}");
+    let path = format!("{}/events", yard.house.project);
+    let mut events = yard.house.ada.events(&path, Some(0)).await.unwrap();
+    let told = async {
+        while let Some((_, frame)) = events.numbered().await.unwrap() {
+            if frame.event == "process_changed" && frame.payload()["state"] == "KILLED" {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(super::PATIENCE, told).await.unwrap();
+    let _other = yard.worker("w2");
+    yard.until_nodes(&["w2"]).await;
+    assert_eq!(yard.house.ask(&agent, "again").await, ("1: again".to_owned(), None));
+}
+
 /// CA-6.2: what is missing is said before anything starts, with its remedy.
 #[test]
 fn workers_say_what_they_need() {
