@@ -1,5 +1,5 @@
 //! A message to an agent that is a program: until the program has read it from its standard input, from the request and
-//! from the start of its task, beside what the disk takes to sync.
+//! from the start of its task, beside what the disk takes to sync; and without the server, from the runner ([`runner`]).
 //!
 //! The program is the echo that comes with the server; told to, it answers with the moment at which it had the line. A
 //! task of an idle agent starts as it is made, and nothing is said to a program before that is on disk.
@@ -19,6 +19,8 @@ use crate::place::{self, Place};
 use crate::report::{Goal, Report, Row};
 use crate::usage::{median, median_micros};
 use crate::wire::{self, Connection};
+
+mod runner;
 
 const ROUNDS: usize = 5;
 const MESSAGES: usize = 300;
@@ -56,21 +58,25 @@ pub(crate) fn measure(place: &Place, report: &mut Report) -> Result<()> {
         })?;
         tell(report, sandbox, &rounds);
     }
-    Ok(())
+    drop(server);
+    runner::measure(place, &programs, report)
 }
 
 /// A program of its own, that runs.
 async fn agent(user: &Client, project: &str, sandbox: &str) -> Result<String> {
-    let protocol = json!({"ready": {"line": "^__READY__$"}, "turn_end": {"line": "^__DONE__$"}});
-    let runtime = json!({
-        "kind": "line", "command": ["line-agent"], "sandbox": sandbox, "options": {"protocol": protocol},
-    });
-    let body = json!({ "name": sandbox, "runtime": runtime });
+    let body = json!({ "name": sandbox, "runtime": runtime(sandbox) });
     let made = user.post(&format!("/my/projects/{project}/agents"), &body).await?;
     let agent = made.id()?.to_owned();
     let started = user.post(&format!("/agents/{agent}/start"), &json!({})).await?.success()?;
     ensure!(started["state"] == "RUNNING", "{started}");
     Ok(agent)
+}
+
+fn runtime(sandbox: &str) -> Value {
+    let protocol = json!({"ready": {"line": "^__READY__$"}, "turn_end": {"line": "^__DONE__$"}});
+    json!({
+        "kind": "line", "command": ["line-agent"], "sandbox": sandbox, "options": {"protocol": protocol},
+    })
 }
 
 /// What a round gives, in microseconds.
@@ -91,7 +97,7 @@ async fn rounds(connection: &mut Connection, request: &[u8], disk: &Path) -> Res
         let synced = median_micros(&sync.writes(SYNCS)?);
         let (mut requests, mut starts) = (Vec::new(), Vec::new());
         for _ in 0..MESSAGES {
-            let sent = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+            let sent = now()?;
             let told = connection.answer(request).await?;
             let told: Value = serde_json::from_slice(&told)?;
             let (heard, start) = moments(&told).with_context(|| told.to_string())?;
@@ -111,9 +117,15 @@ fn moments(told: &Value) -> Result<(Duration, Duration)> {
     Ok((Duration::from_nanos(heard), Duration::from_micros(start.as_micros().try_into()?)))
 }
 
+/// The clock that the program reads, too; since 1970.
+fn now() -> Result<Duration> {
+    Ok(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?)
+}
+
+/// The middle and the slowest hundredth, by nearest rank.
 fn shares(mut spans: Vec<Duration>) -> [f64; 2] {
     spans.sort_unstable();
-    [50, 99].map(|share| spans[spans.len() * share / 100].as_secs_f64() * 1e6)
+    [50, 99].map(|share| spans[(spans.len() * share).div_ceil(100) - 1].as_secs_f64() * 1e6)
 }
 
 fn tell(report: &mut Report, sandbox: &str, rounds: &[Round]) {

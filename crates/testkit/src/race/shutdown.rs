@@ -48,11 +48,12 @@ pub fn run(artel: &mut Artel, options: Options) -> Result<Outcome> {
     let runtime = runtime()?;
     let client = artel.client("shutdown")?;
     let (project, mut streams) = runtime.block_on(open(&client, options.streams))?;
+    let held = hold(&runtime, &client, options)?;
+    // Last: the server does not wait for ever for the other half, and what comes before takes a while.
     let mut requests = Vec::new();
     for number in 0..options.requests {
         requests.push(Half::send(&client, &project, number)?);
     }
-    let held = hold(&runtime, &client, options)?;
     std::thread::sleep(SETTLE);
 
     // The rest of the requests goes out while the server is already stopping.
