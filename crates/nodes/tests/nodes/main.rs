@@ -56,7 +56,10 @@ async fn the_streams_say_what_others_rely_on() {
     let bus = Redis::connect(&stage.redis.url()).unwrap();
     let created = bus.read(COMMANDS, "0", 10, Duration::ZERO).await.unwrap();
     let orders = bus.read(&commands_of("w1"), "0", 10, Duration::ZERO).await.unwrap();
-    let types: Vec<_> = created.iter().chain(&orders).map(|entry| field(entry, "type")).collect();
+    let all = created.iter().chain(&orders);
+    let mut types: Vec<_> = all.map(|entry| field(entry, "type")).collect();
+    // Where it was not known whether a post came through, it was posted again.
+    types.dedup();
     assert_eq!(types[..2], ["create", "send_message"]);
     let reports = bus.read(RESPONSES, "0", 100, Duration::ZERO).await.unwrap();
     let about: Vec<_> =
