@@ -6,9 +6,8 @@
 # The server brings the rest when it starts a container: the keeper that stands around the program, the
 # `orchestrator` program, a home and a workspace. Where no registry can be reached,
 # scripts/worker-image.sh makes an image of the machine's own programs instead.
-FROM debian:12-slim
+FROM debian:13-slim
 
-ARG NODE=22.17.0
 ARG CLAUDE=2.1.197
 ARG CODEX=0.166.0
 ARG GEMINI=0.61.0
@@ -16,16 +15,8 @@ ARG DROID=0.215.0
 
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        bash ca-certificates curl git jq less make openssh-client patch procps python3 ripgrep unzip xz-utils \
+        bash ca-certificates curl git jq less make nodejs npm openssh-client patch procps python3 ripgrep unzip xz-utils \
     && rm -rf /var/lib/apt/lists/*
-
-RUN arch=$(dpkg --print-architecture | sed 's/amd64/x64/') \
-    && file=node-v$NODE-linux-$arch.tar.xz \
-    && cd /tmp \
-    && curl -fsSLO "https://nodejs.org/dist/v$NODE/$file" \
-    && curl -fsSL "https://nodejs.org/dist/v$NODE/SHASUMS256.txt" | grep " $file\$" | sha256sum -c - \
-    && tar -xJf "$file" -C /usr/local --strip-components=1 --no-same-owner \
-    && rm "$file"
 
 RUN npm install --global --no-audit --no-fund \
         "@anthropic-ai/claude-code@$CLAUDE" \

@@ -14,7 +14,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::kind::{Access, Kind, Unusable, Wish};
+use crate::kind::{Access, Kind, Program, Unusable, Wish};
+use crate::sandbox::{Docker, is_system};
 
 /// What stands in the way of an agent, if anything does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +45,9 @@ pub struct Found {
 }
 
 /// Long enough for a program of a hundred megabytes that is read for the first time.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Of what it says to the question for its version.
-const LONGEST_WORDS: u64 = 4096;
+pub(crate) const LONGEST_WORDS: u64 = 4096;
 const LONGEST_VERSION: usize = 64;
 
 /// Looks for the program of an agent in these folders, and for its log-in in its home.
@@ -57,17 +58,63 @@ pub async fn look(
     home: &Path,
 ) -> Result<Availability, Unusable> {
     let program = kind.program(wish)?;
-    let Some(path) = find(&program.name, folders) else {
-        let (program, install) = (program.name, program.install);
-        return Ok(Availability::NotInstalled { program, install });
+    let found = match find(&program.name, folders) {
+        None => None,
+        Some(path) if is_known(wish) => {
+            let said = timeout(PATIENCE, ask(&path, folders, home)).await.ok().and_then(Result::ok);
+            Some(Found { path, version: said.as_deref().and_then(version) })
+        }
+        Some(path) => Some(Found { path, version: None }),
     };
-    // A program that only its user knows might do anything when it is asked.
-    let version = if wish.command.is_empty() { version(&path, folders, home).await } else { None };
-    let found = Found { path, version };
-    Ok(match kind.access().filter(|access| !is_let_in(access, wish, home)) {
+    Ok(judge(kind, wish, program, found, home))
+}
+
+/// Looks for it where a container would find it: in those of the folders that it is shown, and in its image.
+pub async fn look_in_image(
+    kind: &dyn Kind,
+    wish: &Wish,
+    image: &Docker,
+    folders: &[PathBuf],
+    home: &Path,
+) -> Result<Availability, Unusable> {
+    let shown: Vec<_> = folders.iter().filter(|folder| !is_system(folder)).cloned().collect();
+    let looked = look(kind, wish, &shown, home).await?;
+    let Availability::NotInstalled { .. } = looked else { return Ok(looked) };
+    let mut program = kind.program(wish)?;
+    let found = match image.find_program(&program.name, is_known(wish)).await {
+        Ok(Some((path, said))) => Some(Found { path, version: said.as_deref().and_then(version) }),
+        Ok(None) => {
+            program.install = format!("build the image {} with it", image.name());
+            None
+        }
+        Err(error) => {
+            program.install = error.to_string();
+            None
+        }
+    };
+    Ok(judge(kind, wish, program, found, home))
+}
+
+fn judge(
+    kind: &dyn Kind,
+    wish: &Wish,
+    program: Program,
+    found: Option<Found>,
+    home: &Path,
+) -> Availability {
+    let Some(found) = found else {
+        let (program, install) = (program.name, program.install);
+        return Availability::NotInstalled { program, install };
+    };
+    match kind.access().filter(|access| !is_let_in(access, wish, home)) {
         Some(access) => Availability::NotLoggedIn { found, remedy: remedy(&access) },
         None => Availability::Ready { found },
-    })
+    }
+}
+
+/// A program that only its user knows might do anything when it is asked for its version.
+fn is_known(wish: &Wish) -> bool {
+    wish.command.is_empty()
 }
 
 /// A program by its whole path, or by its name in the first folder that has it.
@@ -82,8 +129,8 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-async fn version(path: &Path, folders: &[PathBuf], home: &Path) -> Option<String> {
-    let said = timeout(PATIENCE, ask(path, folders, home)).await.ok()?.ok()?;
+/// The version in what a program says to the question for it.
+fn version(said: &str) -> Option<String> {
     let is_version =
         |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
     let version = said.split_whitespace().find(is_version)?;

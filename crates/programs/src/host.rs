@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::availability::{self, Availability};
-use crate::kind::{Abilities, Credentials, Kind, Wish};
+use crate::kind::{Abilities, Credentials, Kind, Unusable, Wish};
 use crate::kinds;
 use crate::life::Watcher;
 use crate::log::LogSink;
@@ -100,6 +100,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// What is missing on which of several nodes.
+    #[must_use]
+    pub fn on(self, node: &str) -> Self {
+        if let Self::NotInstalled(why) = self {
+            return Self::NotInstalled(format!("On {node}: {why}"));
+        }
+        self
+    }
+
     fn invalid(field: &str, why: impl Into<String>) -> Self {
         Self::Invalid { field: field.to_owned(), why: why.into() }
     }
@@ -190,14 +199,40 @@ impl Host {
         &self,
         credentials: impl Fn(&str) -> Credentials,
     ) -> BTreeMap<&'static str, Result<Availability, String>> {
+        let walls = self.walls(choice(self.standard())).await;
         let mut all = BTreeMap::new();
         for kind in kinds::all() {
             let wish = Wish { credentials: credentials(kind.name()), ..Wish::default() };
-            let Settings { path, dir, .. } = &self.settings;
-            let looked = availability::look(*kind, &wish, path, dir).await;
+            let looked = match &walls {
+                Ok(walls) => self.look(*kind, &wish, walls, &self.settings.dir).await,
+                // Nothing can be had where nothing can run.
+                Err(refusal) => kind.program(&wish).map(|program| Availability::NotInstalled {
+                    program: program.name,
+                    install: refusal.to_string(),
+                }),
+            };
             all.insert(kind.name(), looked.map_err(|unusable| unusable.to_string()));
         }
         all
+    }
+
+    /// Whether a program can be had within these walls.
+    async fn look(
+        &self,
+        kind: &dyn Kind,
+        wish: &Wish,
+        walls: &Walls,
+        home: &Path,
+    ) -> Result<Availability, Unusable> {
+        let folders = &self.settings.path;
+        match walls {
+            Walls::Plain(_) | Walls::Bubblewrap(_) => {
+                availability::look(kind, wish, folders, home).await
+            }
+            Walls::Docker(image) => {
+                availability::look_in_image(kind, wish, image, folders, home).await
+            }
+        }
     }
 
     /// Ends a process that an earlier server left.

@@ -19,4 +19,5 @@ pub mod sandbox;
 pub mod toolbox;
 
 mod lines;
+mod sockets;
 mod tree;

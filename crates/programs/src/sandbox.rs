@@ -28,6 +28,7 @@ mod watcher;
 pub use bubblewrap::Bubblewrap;
 pub use docker::Docker;
 pub use plain::Plain;
+pub(crate) use programs::is_system;
 
 /// In [`Room::tools`].
 pub const SOCKET: &str = "socket";

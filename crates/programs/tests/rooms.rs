@@ -24,6 +24,8 @@ use tokio::time::timeout;
 mod ends;
 #[path = "rooms/files.rs"]
 mod files;
+#[path = "rooms/image.rs"]
+mod image;
 #[path = "rooms/keeper.rs"]
 mod keeper;
 #[path = "rooms/same.rs"]

@@ -63,6 +63,8 @@ pub(super) async fn answer(
     let member = match app.program(scope, agent, runtime).await {
         Ok(member) => member,
         Err(error) => {
+            let cause = std::error::Error::source(&error);
+            tracing::warn!(agent = %agent.id, %error, cause, "a program could not be opened");
             return Ending::failed(String::new(), ErrorType::Configuration, error.to_string());
         }
     };

@@ -246,7 +246,8 @@ async fn create(
         log: Arc::new(StreamLog::new(shared.line.share(), agent)),
         clock: Arc::clone(&shared.clock),
     };
-    let member = shared.host.open(opening, ears).await?;
+    let opened = shared.host.open(opening, ears).await;
+    let member = opened.map_err(|refusal| refusal.on(&shared.me.name))?;
     let resident = Arc::new(Resident::new(&eye, member));
     shared.residents().insert(agent, resident);
     tracing::info!(%agent, server = order.server.name, "an agent lives here now");

@@ -11,13 +11,13 @@ use secrecy::SecretString;
 
 use super::entrance::Entrance;
 use super::{Ears, Host, Opening, Refusal, Settings, make};
-use crate::availability::{self, Availability};
+use crate::availability::Availability;
 use crate::kind::{Kind, Wish};
 use crate::life::{Parts, Policy};
 use crate::log::{Log, Redactor};
 use crate::member::{Desk, Member};
 use crate::runner::Patience;
-use crate::sandbox::{self, Limits, Network, Room};
+use crate::sandbox::{self, Limits, Network, Room, Sandbox};
 use crate::toolbox::endpoint::{Endpoint, Setup};
 use crate::toolbox::{self, Toolbox};
 
@@ -53,7 +53,7 @@ pub(super) async fn open(host: &Host, opening: Opening, ears: Ears) -> Result<Me
         resume: resume.filter(|_| kind.abilities().resume),
         ..super::wish(&runtime)
     };
-    at_hand(kind, &wish, settings, &home).await?;
+    at_hand(host, kind, &wish, &walls, &home).await?;
     let token = random_token()?;
     let desk = Desk::new(wish.tools.clone());
     let endpoint = Endpoint::open(Setup {
@@ -112,17 +112,16 @@ pub(super) async fn open(host: &Host, opening: Opening, ears: Ears) -> Result<Me
 
 /// Says what is missing before anything is started.
 async fn at_hand(
+    host: &Host,
     kind: &dyn Kind,
     wish: &Wish,
-    settings: &Settings,
+    walls: &Sandbox,
     home: &Path,
 ) -> Result<(), Refusal> {
-    match availability::look(kind, wish, &settings.path, home).await {
+    match host.look(kind, wish, walls, home).await {
         Ok(Availability::Ready { .. }) => Ok(()),
         Ok(Availability::NotInstalled { program, install }) => {
-            let node = &settings.node;
-            let why = format!("{program} is not installed on {node}; {install}");
-            Err(Refusal::NotInstalled(why))
+            Err(Refusal::NotInstalled(format!("{program} is not installed; {install}")))
         }
         Ok(Availability::NotLoggedIn { remedy, .. }) => Err(Refusal::NotLoggedIn(remedy)),
         Err(unusable) => Err(Refusal::Unusable(unusable.to_string())),

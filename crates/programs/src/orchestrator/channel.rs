@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::exchange::{self, Request};
 use super::{Failure, spool};
+use crate::sockets;
 use crate::toolbox::ToolSpec;
 use crate::toolbox::wire::{Body, Letter, Reply};
 
@@ -106,7 +107,8 @@ impl Channels {
     }
 
     fn connect(&self, tried: &mut Vec<String>) -> Option<Line> {
-        let socket = self.socket.as_ref().map(|path| UnixStream::connect(path).map(Line::Unix));
+        let reach = |path: &PathBuf| sockets::at(path, |short| UnixStream::connect(short));
+        let socket = self.socket.as_ref().map(|path| reach(path).map(Line::Unix));
         let mut note = |name: &str, outcome: Option<io::Result<Line>>| match outcome {
             Some(Ok(line)) => Some(line),
             Some(Err(error)) => {

@@ -35,6 +35,10 @@ use crate::codec::Signal;
 use crate::keeper::Wishes;
 use crate::kind::Unusable;
 
+mod image;
+
+use image::Programs;
+
 /// How long Docker may take to answer, in seconds.
 const PATIENCE: u64 = 60;
 /// Of each stream, in bytes; then the program waits.
@@ -58,6 +62,8 @@ pub struct Docker {
     keeper: Keeper,
     /// Of its machine, in thousandths; it starts nothing that may use more.
     cores: Option<u32>,
+    /// Programs that were found in the image.
+    found: Programs,
     tasks: TaskTracker,
 }
 
@@ -87,7 +93,8 @@ impl Docker {
         let cores = client.info().await.map_err(unreachable)?.ncpu;
         let cores = cores.and_then(|cores| u32::try_from(cores.saturating_mul(1000)).ok());
         let cores = cores.filter(|cores| *cores > 0);
-        Ok(Self { client, image, owner, keeper, cores, tasks: TaskTracker::new() })
+        let (found, tasks) = (Programs::default(), TaskTracker::new());
+        Ok(Self { client, image, owner, keeper, cores, found, tasks })
     }
 
     pub(super) fn describe(&self) -> String {

@@ -34,7 +34,8 @@ fn behind(link: &Path) -> Option<PathBuf> {
     modules.or_else(|| target.is_file().then_some(target))
 }
 
-fn is_system(path: &Path) -> bool {
+/// It is part of every system, and of every image.
+pub(crate) fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|system| path.starts_with(system))
 }
 

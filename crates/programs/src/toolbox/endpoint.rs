@@ -25,6 +25,7 @@ use tower::ServiceExt;
 
 use super::spool::Spool;
 use super::{Checked, Limits, Toolbox, http};
+use crate::sockets;
 
 /// How many connections one agent may hold open on each listener; further ones wait.
 const CONNECTIONS: usize = 64;
@@ -187,7 +188,7 @@ fn listen(socket: &Path) -> io::Result<UnixListener> {
     if fs::symlink_metadata(socket).is_ok_and(|it| it.file_type().is_socket()) {
         fs::remove_file(socket)?;
     }
-    let listener = UnixListener::bind(socket)?;
+    let listener = sockets::at(socket, |short| UnixListener::bind(short))?;
     fs::set_permissions(socket, Permissions::from_mode(FILE))?;
     Ok(listener)
 }

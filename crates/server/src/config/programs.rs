@@ -31,7 +31,16 @@ pub(super) fn host(said: &Resolved, data_dir: &Path, node: &str) -> Result<HostS
     if sandboxes.is_empty() {
         sandboxes.push(Sandbox::Bubblewrap);
     }
-    let mut path: Vec<_> = said.list("agent_path").into_iter().map(PathBuf::from).collect();
+    // What a program is told of folders must hold wherever it stands, and in whichever container.
+    let dir = std::fs::canonicalize(data_dir)
+        .map_err(|error| Mistake(format!("data_dir: {}: {error}", data_dir.display())))?;
+    let mut path = Vec::new();
+    for folder in said.list("agent_path") {
+        path.push(
+            std::path::absolute(&folder)
+                .map_err(|error| Mistake(format!("agent_path: {folder}: {error}")))?,
+        );
+    }
     if path.is_empty() {
         let own = said.variable("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
         path = std::env::split_paths(own).filter(|folder| folder.is_absolute()).collect();
@@ -47,7 +56,7 @@ pub(super) fn host(said: &Resolved, data_dir: &Path, node: &str) -> Result<HostS
     let number = |name: &str| usize::try_from(said.number(name).max(1)).unwrap_or(usize::MAX);
     Ok(HostSettings {
         node: node.to_owned(),
-        dir: data_dir.join("agents"),
+        dir: dir.join("agents"),
         binary,
         path,
         sandboxes,

@@ -2,14 +2,16 @@
 //! (`scripts/with-docker.sh`). Without one nothing here is tested, and it says so.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use artel_testkit::server::Artel;
 use serde_json::json;
 
 use super::House;
 use super::real::{CLAUDE, CODEX, DROID, GEMINI, Program, Team};
-use crate::Side;
+use crate::{ARTEL, Side, World};
 
 const UNTESTED: &[u8] = b"*** NOT TESTED IN DOCKER: run this by scripts/with-docker.sh\n";
 const LONG: Duration = Duration::from_secs(30);
@@ -45,6 +47,47 @@ async fn no_containers(socket: &str, agent: &str) {
     while !containers(socket, agent).is_empty() {
         assert!(began.elapsed() < LONG, "left: {:?}", containers(socket, agent));
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// CA-2.1, CA-3.1, CA-4.2: a data folder that was named from where the server was started, and lies deep, is there inside,
+/// whichever the sandbox and from wherever the program stands; and it reaches us from there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_named_from_here_is_found_inside() {
+    let folder = tempfile::tempdir().unwrap();
+    let up =
+        std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<PathBuf>();
+    let deep = folder.path().join("a-folder/".repeat(12));
+    std::fs::create_dir_all(&deep).unwrap();
+    let data = up.join(deep.strip_prefix("/").unwrap());
+    let mut builder = Artel::new(ARTEL).data_dir(data);
+    let mut sandboxes = vec!["none", "bubblewrap"];
+    if let Some(socket) = docker() {
+        sandboxes.push("docker");
+        builder = builder.env("ARTEL_DOCKER_SOCKET", &socket);
+    }
+    builder = builder.env("ARTEL_AGENT_SANDBOXES", &sandboxes.join(","));
+    let artel = builder.start().unwrap();
+    let world = World { artel, database: None, redis: None, qdrant: None };
+    let ada = world.user("ada");
+    let project = crate::empty_project(&ada).await;
+    let house = House { world, ada, project };
+    for sandbox in sandboxes {
+        let mut runtime = shell();
+        runtime["sandbox"] = json!(sandbox);
+        let agent = house.line(sandbox, &runtime).await;
+        let asked = "cd / && touch \"$HOME/kept\" && ls \"$HOME\"";
+        let (answer, error) = house.ask(&agent, asked).await;
+        assert_eq!(
+            (answer.trim(), error),
+            ("kept", None),
+            "{sandbox}: {}",
+            house.world.artel.log_tail()
+        );
+        let asked = "env -u ORCH_URL -u ORCH_SPOOL orchestrator answer reached";
+        let (answer, error) = house.ask(&agent, asked).await;
+        assert_eq!((answer.trim(), error), ("reached", None), "{sandbox}");
+        assert!(deep.join("agents").join(&agent).join("home/kept").exists(), "{sandbox}");
     }
 }
 
