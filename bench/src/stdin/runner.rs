@@ -12,6 +12,7 @@ use artel_domain::process::Sandbox;
 use artel_domain::{AgentId, SystemClock, UserId};
 use artel_programs::codec::Event;
 use artel_programs::host::{Ears, Host, Opening, Settings};
+use artel_programs::kind::Credentials;
 use artel_programs::life::{Status, Warning, Watcher};
 use artel_programs::log::Files;
 use artel_programs::member::Member;
@@ -69,7 +70,7 @@ async fn open(host: &Host, dir: &Path, sandbox: &str) -> Result<Member> {
         runtime: serde_json::from_value(runtime(sandbox))?,
         instructions: String::new(),
         tools: Vec::new(),
-        credentials: Default::default(),
+        credentials: Credentials::default(),
         resume: None,
     };
     let log = Arc::new(Files::new(dir.join(format!("log-{sandbox}"))));
@@ -84,10 +85,8 @@ async fn message(member: &Member) -> Result<Duration> {
     let mut turn = member.turn(ASKED.to_owned()).await?;
     let mut said = String::new();
     while let Some(event) = turn.next().await {
-        match event {
-            Event::Text(text) => said.push_str(&text),
-            Event::Ended(_) => break,
-            _ => {}
+        if let Event::Text(text) = event {
+            said.push_str(&text);
         }
     }
     since(given, &said)

@@ -6,8 +6,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use artel_agents::llm::providers::{Found, State};
+use artel_domain::process::Sandbox;
 use artel_domain::{ClientId, Role, SystemClock, User};
 use artel_engine::access::Accounts;
+use artel_engine::programs::HostSettings;
 use artel_engine::{App, Kind};
 use reqwest::Method;
 use serde_json::json;
@@ -69,7 +71,7 @@ pub(super) async fn run(
                 connection.sent(connection.request(Method::DELETE, &path)).await?;
             }
             let open = !up.no_open && environment.contains_key("DISPLAY");
-            greet(&app, &url, &link, &folder, &project, &config.data_dir, &environment)?;
+            greet(&app, &url, &link, &folder, &project, &config)?;
             if open {
                 browse(&link);
             }
@@ -144,18 +146,12 @@ fn greet(
     link: &str,
     folder: &Path,
     project: &str,
-    data: &Path,
-    environment: &BTreeMap<String, String>,
+    config: &Config,
 ) -> anyhow::Result<()> {
     let ready = |found: &Found| matches!(found.state, State::Ready { .. });
     let found = app.providers().found();
     let models: Vec<_> = found.iter().filter(|it| ready(it)).map(|it| it.provider.name()).collect();
-    let programs: Vec<_> = PROGRAMS
-        .iter()
-        .filter(|(command, _)| is_on_path(command, environment))
-        .map(|it| it.1)
-        .collect();
-    let programs = if programs.is_empty() { "none found".to_owned() } else { programs.join(", ") };
+    let programs = programs(&config.engine.programs.host);
     let page = if http::has_page() { "" } else { "; this build is without the page: make page" };
     print(&format!(
         "artel is up\n  log in   {link}\n           (works once, within ten minutes{page})\n  API      {url}/docs\n  \
@@ -163,13 +159,18 @@ fn greet(
          In another terminal: artel chat \"What is in this folder?\"\nCtrl-C stops everything.\n",
         folder.display(),
         models.join(", "),
-        data.join("artel.log").display(),
+        config.data_dir.join("artel.log").display(),
     ))
 }
 
-fn is_on_path(command: &str, environment: &BTreeMap<String, String>) -> bool {
-    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
-    std::env::split_paths(path).any(|folder| folder.join(command).is_file())
+/// Which of those that we know are there, without asking any.
+fn programs(host: &HostSettings) -> String {
+    if host.sandboxes.first() == Some(&Sandbox::Docker) {
+        return format!("those of the image {}", host.image);
+    }
+    let is_there = |command: &str| host.path.iter().any(|folder| folder.join(command).is_file());
+    let found: Vec<_> = PROGRAMS.iter().filter(|it| is_there(it.0)).map(|it| it.1).collect();
+    if found.is_empty() { "none found".to_owned() } else { found.join(", ") }
 }
 
 /// Opens the page, if this machine knows how.

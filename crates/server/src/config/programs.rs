@@ -1,6 +1,6 @@
 //! Programs that are agents: where they are found, where they may run, and what they get to their models with.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use artel_domain::process::Sandbox;
 use artel_engine::programs::{Found, HostSettings, Settings};
