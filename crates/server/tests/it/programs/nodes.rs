@@ -117,8 +117,16 @@ async fn an_agent_works_on_a_worker() {
     let worker = yard.worker("w1");
     yard.until_nodes(&["w1"]).await;
     let house = &yard.house;
-    let kinds = house.ada.get("/my/runtimes").await.unwrap().success().unwrap();
-    assert!(kinds.to_string().contains("on w1"), "{kinds}");
+    // A worker is there before it has looked what it has.
+    let began = std::time::Instant::now();
+    loop {
+        let kinds = house.ada.get("/my/runtimes").await.unwrap().success().unwrap().to_string();
+        if kinds.contains("on w1") {
+            break;
+        }
+        assert!(kinds.contains("still looking") && began.elapsed() < super::PATIENCE, "{kinds}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let agent = house.line("far", &marked("in-nodes-works")).await;
     assert_eq!(house.ask(&agent, "hello").await, ("1: hello".to_owned(), None));
     assert_eq!(house.ask(&agent, "again").await.0, "2: again");
