@@ -109,7 +109,7 @@ test("the newest memories are listed page by page, and one can be forgotten", as
   const project = await world.project();
   const { agents } = await world.ask("GET", `/my/projects/${project.id}/agents`);
   const base = `/my/projects/${project.id}/agents/${agents[0].id}/context`;
-  for (let at = 0; at < 60; at += 1) await world.ask("POST", base, { text: `Letter ${at} came` });
+  for (let at = 0; at < 60; at += 1) await world.ask("POST", base, { text: at === 58 ? `Letter 58 came${"\nwith a line".repeat(40)}, and this is its end` : `Letter ${at} came` });
   const page = await browser.tab(world);
   await page.goto(`${world.url}/#/p/${project.id}/memory/${agents[0].id}`);
   const shown = page.getByRole("region", { name: "Newest" }).locator("[data-memory]");
@@ -120,6 +120,12 @@ test("the newest memories are listed page by page, and one can be forgotten", as
   await shown.first().getByRole("button", { name: "Forget this" }).click();
   await page.locator('[data-total="59"]').waitFor();
   await shown.first().getByText("Letter 58 came").waitFor();
+  const height = async () => (await shown.first().boundingBox()).height;
+  const folded = await height();
+  await shown.first().getByRole("button", { name: "Show all" }).click();
+  await until(async () => (await height()) > 2 * folded, "a long one is shown whole");
+  await shown.first().getByRole("button", { name: "Show less" }).click();
+  await until(async () => (await height()) === folded, "and folded again");
 });
 
 test("health shows the space, what was spent, and the server", async () => {
